@@ -1,0 +1,1 @@
+"""Backbones: whatever turns a record into hidden rows for the joint schema head."""

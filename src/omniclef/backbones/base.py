@@ -1,0 +1,105 @@
+"""What a backbone owes the joint schema head, and what the head gives back.
+
+A backbone turns one record into hidden rows in a single prefill. It knows its own prompt or pieces, its tokenizer
+and its media towers; it knows nothing of probabilities, HTTP or queues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from omniclef.records import Record
+
+__all__ = ["Array", "Backbone", "Head", "Prefill", "RowSource", "Scores", "TokenCount"]
+
+Array = npt.NDArray[np.float32]
+Modality = Literal["text", "image", "audio", "video"]
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCount:
+    """Input tokens of one record, by modality; ``text`` counts the state and the schema."""
+
+    text: int = 0
+    image: int = 0
+    audio: int = 0
+    video: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.text + self.image + self.audio + self.video
+
+
+@dataclass(frozen=True, slots=True)
+class RowSource:
+    """Where memory rows ``start`` (inclusive) to ``stop`` (exclusive) came from.
+
+    ``index`` is the position of the medium in the record. ``spans`` has one entry a row: character offsets for text,
+    (left, top, right, bottom) as fractions for an image, (from, to) seconds for sound and video.
+    """
+
+    modality: Modality
+    index: int
+    start: int
+    stop: int
+    spans: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Prefill:
+    """One record, read. d is the hidden size, L memory rows, Q questions, O options of all questions together.
+
+    memory:    [L, d] hidden rows that options and fields may attend to
+    anchor:    [d] the global row (the last token of a causal backbone)
+    questions: [Q, d] mean hidden row of each question
+    options:   [O, d] mean hidden row of each option
+    lexical:   [O, d] mean output-embedding row of each option: what its words mean by themselves
+    owners:    [O] int64, the question an option belongs to, ascending
+    types:     [Q] int64, 0 noul, 1 choice, 2 score
+    examples:  [O] log-odds of an option by its own examples, added to its logit as they are, or None
+
+    clarity:   [O] share of the question and the record that the backbone can read, 0 to 1, which its logits are
+               multiplied by, or None for all of it
+
+    ``hidden_norm`` has NOT been applied: the head does it on the rows it is given (``memory`` and ``anchor``), while
+    ``questions`` and ``options`` are means over already normalised rows.
+    """
+
+    memory: Array
+    anchor: Array
+    questions: Array
+    options: Array
+    lexical: Array
+    owners: npt.NDArray[np.int64]
+    types: npt.NDArray[np.int64]
+    examples: Array | None = None
+    clarity: Array | None = None
+    tokens: TokenCount = TokenCount()
+    sources: tuple[RowSource, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """logits: [O], in the order of ``Prefill.options``. attention: [O, L] of the last routing layer, or None."""
+
+    logits: Array
+    attention: Array | None = None
+
+
+class Head(Protocol):
+    """Two-stage routing from prefills to one logit per option."""
+
+    def __call__(self, prefills: Sequence[Prefill], *, attention: bool = False) -> list[Scores]: ...
+
+
+class Backbone(Protocol):
+    """Reads records. ``prefill`` gives for each record the same rows it would give alone (<= 1e-4)."""
+
+    name: str
+
+    def prefill(self, records: Sequence[Record]) -> list[Prefill]: ...

@@ -1,0 +1,139 @@
+"""nano's files, opened when they are first needed: four graphs, a tokenizer, a few arrays, one configuration.
+
+Knows the layout of the weights folder; knows nothing of records.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime as ort
+from tokenizers import Tokenizer
+
+from omniclef.backbones.base import Array, Modality
+from omniclef.backbones.nano.clarity import Clarity
+from omniclef.backbones.nano.examples import Constants, Readout
+from omniclef.backbones.nano.head import OnnxHead
+from omniclef.backbones.nano.image import ImageTower
+from omniclef.backbones.nano.sound import SoundTower
+from omniclef.backbones.nano.text import TextRows, TextTower
+from omniclef.errors import ModelNotFound
+from omniclef.media import load_audio, load_image
+from omniclef.records import Question, media_kind
+
+__all__ = ["Assets"]
+
+PLACES = 32
+"""Places from the end of a list that have a mark of their own; earlier ones share the last."""
+
+
+class Assets:
+    """The folder of one nano model.
+
+    Args:
+        folder: holds config.json, tokenizer.json, arrays.npz and text, image, sound and head ``.onnx``.
+        threads: for each graph; None lets onnxruntime take the machine's cores.
+
+    Raises:
+        ModelNotFound: a file is missing.
+    """
+
+    def __init__(self, folder: Path, threads: int | None = None) -> None:
+        self.folder = folder
+        self._threads = threads
+        self.config: dict[str, Any] = json.loads(self._file("config.json").read_text("utf-8"))
+        with np.load(self._file("arrays.npz")) as arrays:
+            self.mean: Array = arrays["mean"].astype(np.float32)
+            self.covariance: Array = arrays["covariance"].astype(np.float32)
+            odds: Array = arrays["english"].astype(np.float32)
+        self.clarity = Clarity(odds, **self.config["clarity"])
+        size = len(self.mean)
+        self.places: Array = _waves(np.arange(PLACES), size)
+        # Fixed, seeded directions: which sense a row came from. They are part of the model's format.
+        draws = np.random.Generator(np.random.PCG64(7)).standard_normal((3, size)).astype(np.float32)
+        self.marks: dict[Modality, Array] = {"image": draws[0], "audio": draws[1], "video": draws[2]}
+
+    @cached_property
+    def text(self) -> TextTower:
+        return TextTower(self._session("text"), Tokenizer.from_file(str(self._file("tokenizer.json"))))
+
+    @cached_property
+    def image(self) -> ImageTower:
+        return ImageTower(self._session("image"))
+
+    @cached_property
+    def sound(self) -> SoundTower:
+        return SoundTower(self._session("sound"))
+
+    @cached_property
+    def head(self) -> OnnxHead:
+        return OnnxHead(self._session("head"))
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over the names and bytes of every file, shortened: two models with one digest answer alike."""
+        total = hashlib.sha256()
+        for path in sorted(self.folder.iterdir()):
+            if path.is_file():
+                total.update(path.name.encode())
+                total.update(hashlib.sha256(path.read_bytes()).digest())
+        return total.hexdigest()[:16]
+
+    def readouts(
+        self, question: Question, lexical: Array, texts: Mapping[str, TextRows]
+    ) -> dict[Modality, Readout]:
+        """One readout for each modality that the options' examples come in; none where there are no examples."""
+        given: dict[Modality, list[tuple[int, str]]] = {}
+        for index, option in enumerate(question.options()):
+            for example in option.examples:
+                given.setdefault(media_kind(example) or "text", []).append((index, example))
+        found = {}
+        for modality, pairs in given.items():
+            owners = np.array([index for index, _ in pairs], np.int64)
+            known = modality == "text"
+            found[modality] = Readout(
+                self._keys(modality, [example for _, example in pairs], texts),
+                owners,
+                len(question.options()),
+                Constants(**self.config["examples"][modality]),
+                words=lexical if known else None,
+                background=self.covariance if known else None,
+            )
+        return found
+
+    def _keys(self, modality: Modality, examples: list[str], texts: Mapping[str, TextRows]) -> Array:
+        if modality == "text":
+            return np.stack([texts[example].vector for example in examples])
+        if modality == "image":
+            pictures = [load_image(example, field="criteria examples") for example in examples]
+            return np.stack([picture.key for picture in self.image.encode(pictures)])
+        sounds = [load_audio(example, field="criteria examples") for example in examples]
+        return np.stack([sound.key for sound in self.sound.encode(sounds)])
+
+    def _file(self, name: str) -> Path:
+        path = self.folder / name
+        if not path.is_file():
+            raise ModelNotFound(f"{self.folder}: {name} is missing; reinstall omniclef or name a complete model folder")
+        return path
+
+    def _session(self, name: str) -> ort.InferenceSession:
+        options = ort.SessionOptions()
+        options.log_severity_level = 3
+        options.intra_op_num_threads = self._threads or int(os.environ.get("OMNICLEF_THREADS", "0"))
+        return ort.InferenceSession(
+            str(self._file(f"{name}.onnx")), options, providers=["CPUExecutionProvider"]
+        )
+
+
+def _waves(places: np.ndarray[Any, Any], size: int) -> Array:
+    """Sines and cosines of each place, at periods from 2 pi to some hundreds [len(places), size]."""
+    rates = 200.0 ** (-np.arange(size // 2) / (size // 2))
+    angles = places[:, None] * rates[None]
+    return np.concatenate([np.sin(angles), np.cos(angles)], axis=1).astype(np.float32)

@@ -1,0 +1,177 @@
+"""What nano reads: a state cut into segments, a schema cut into pieces of text.
+
+Every piece is encoded on its own, so that it can be cached: the state apart from the schema, each option apart from
+its neighbours. Question ids never become text. Knows nothing of tensors or encoders.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from omniclef.records import NOUL_DEFAULTS, Option, Question, TextLike
+
+__all__ = ["OptionPieces", "Segment", "domain", "instruction", "option_pieces", "segments", "words"]
+
+DECAY = 0.15
+"""How much less an item of a list weighs than the one after it, as exp(-DECAY): the end of a talk matters most."""
+
+GROUP = 160
+"""Characters up to which neighbouring fields of an object share one segment."""
+
+ECHO = 0.5
+"""Weight of an option read together with its instruction, beside the option alone."""
+
+# What people write in any instruction: such words do not say which field the question belongs to.
+COMMON = frozenset(
+    "a about action an and answer any api appropriate are as ask asked asking assistant at be best by called "
+    "can category choose class classify command content customer customers describe described describes "
+    "determine do does each express expressed expresses find fit fits following for from give given has have "
+    "how i identify in input intent intention into is it its kind label level line made make matches me mention "
+    "mentioned message messages might more most next of on one option or out over passage person piece please "
+    "query question questions reads record reply request requested right say says select sentence should show "
+    "shows speaker state statement suits tell text than that the their them there these they thing this those "
+    "to tool topic type user users utterance want wants was we were what when where whether which who whose why "
+    "will with word words would writer you your".split()
+)
+
+_WORD = re.compile(r"[^\W\d_]+")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_SPEAKER = ("role", "speaker", "from", "author")
+_SAYS = ("content", "text", "message", "utterance")
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A stretch of the state that is encoded on its own.
+
+    weight: its share in the state's summary. place: how many segments of the same list come after it.
+    """
+
+    text: str
+    weight: float = 1.0
+    place: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OptionPieces:
+    """Texts of one option. ``views`` with their weights make its lexical row; ``context`` its hidden row."""
+
+    views: tuple[tuple[str, float], ...]
+    context: str
+
+
+def segments(state: TextLike) -> list[Segment]:
+    """Segments of a state, in order. Keys stay beside their values; an empty state has none."""
+    if isinstance(state, str):
+        return [Segment(state)] if state.strip() else []
+    if isinstance(state, list):
+        return list(_items("", state))
+    return list(_fields("", state))
+
+
+def words(value: Any) -> str:
+    """A JSON value as words: ``{"room_size": 3}`` reads "room size: 3"."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        speaker = next((value[k] for k in _SPEAKER if isinstance(value.get(k), str)), None)
+        says = next((k for k in _SAYS if isinstance(value.get(k), str)), None)
+        if speaker is not None and says is not None and len(value) == 2:
+            return f"{speaker.lower()}: {value[says]}"
+        return "; ".join(f"{humanise(k)}: {words(v)}" for k, v in value.items() if v not in (None, "", [], {}))
+    if isinstance(value, list):
+        return ", ".join(words(v) for v in value)
+    if value is None:
+        return "none"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def humanise(name: str) -> str:
+    """An identifier as words: ``card_arrival`` and ``cardArrival`` read "card arrival"."""
+    if " " in name.strip():
+        return name
+    return _CAMEL.sub(" ", name).replace("_", " ").replace("-", " ").strip().lower() or name
+
+
+def instruction(question: Question) -> str:
+    """The question in words; empty if it has none."""
+    return "" if question.instructions is None else words(question.instructions).strip()
+
+
+def domain(text: str) -> str:
+    """The words of an instruction that few instructions have: "Which banking intent…?" gives "banking"."""
+    return " ".join(w for w in _WORD.findall(text) if w.lower() not in COMMON)
+
+
+def option_pieces(question: Question) -> list[OptionPieces]:
+    """The pieces of every option, in request order."""
+    asked = instruction(question)
+    if question.type == "noul":
+        return [_side(option, asked) for option in question.options()]
+    field = domain(asked) if len(asked) <= GROUP else ""
+    return [_named(option, question.type, asked, field) for option in question.options()]
+
+
+def _named(option: Option, kind: str, asked: str, field: str) -> OptionPieces:
+    described = _described(option)
+    name = described if kind == "score" else humanise(option.key)
+    described = "" if kind == "score" else described
+    full = f"{name}: {described}" if described else name
+    views = [(f"{field}: {name}" if field else name, 1.0)]
+    if described:
+        views.append((described, 1.0))
+    if asked:
+        views.append((f"{asked} {full}", ECHO))
+    return OptionPieces(tuple(views), full)
+
+
+def _side(option: Option, asked: str) -> OptionPieces:
+    """True is what the question says; false is what its criterion says, or nothing in particular."""
+    described = "" if option.text == NOUL_DEFAULTS[option.key] else _described(option)
+    yes = option.key == "true"
+    views = [(asked, 1.0)] if asked and yes else []
+    if described:
+        views.append((described, 1.0))
+    full = " ".join(part for part in (asked, described) if part)
+    return OptionPieces(tuple(views), f"{'yes' if yes else 'no'}: {full}")
+
+
+def _described(option: Option) -> str:
+    value: Any = option.description
+    if isinstance(value, dict):
+        value = {k: v for k, v in value.items() if k != "examples" or not isinstance(v, list)}
+        if value.keys() == {"description"}:
+            value = value["description"]
+    return "" if value in (None, {}) else words(value).strip()
+
+
+def _items(name: str, values: Sequence[Any]) -> Iterator[Segment]:
+    label = f"{humanise(name)}: " if name else ""
+    kept = [text for text in (words(v).strip() for v in values) if text]
+    for index, text in enumerate(kept):
+        place = len(kept) - 1 - index
+        yield Segment(label + text, math.exp(-DECAY * place), place)
+
+
+def _fields(name: str, values: Mapping[str, Any]) -> Iterator[Segment]:
+    """Short fields in groups, long ones alone, lists of more than plain values item by item."""
+    group: list[str] = []
+    for key, value in values.items():
+        label = f"{name} {humanise(key)}".strip()
+        nested = isinstance(value, list) and any(isinstance(v, str | dict) for v in value) and len(words(value)) > GROUP
+        text = "" if nested else f"{label}: {words(value)}"
+        if group and (nested or len(text) + sum(map(len, group)) > GROUP):
+            yield Segment("; ".join(group))
+            group = []
+        if nested:
+            yield from _items(label, value)
+        elif isinstance(value, Mapping) and len(text) > GROUP:
+            yield from _fields(label, value)
+        elif value not in (None, "", [], {}):
+            group.append(text)
+    if group:
+        yield Segment("; ".join(group))
