@@ -71,7 +71,9 @@ def load(model: str | Path = "nano", *, threads: int | None = None) -> DecisionM
     folder = known.get(str(model), Path(model))
     if not (folder / "config.json").is_file():
         names = ", ".join(known)
-        raise ModelNotFound(f"model {str(model)!r} is not known; use {names}, or a folder that holds a config.json")
+        raise ModelNotFound(
+            f"model {str(model)!r} is not known; use {names}, or a folder that holds a config.json"
+        )
     assets = Assets(folder, threads)
     return DecisionModel(NanoBackbone(assets), assets)
 
@@ -142,7 +144,11 @@ class DecisionModel:
         return self.decide_records(records, confidence=confidence, evidence=evidence)
 
     def decide_request(
-        self, request: Request | Mapping[str, Any], *, confidence: Confidence = "typesafe", evidence: bool = False
+        self,
+        request: Request | Mapping[str, Any],
+        *,
+        confidence: Confidence = "typesafe",
+        evidence: bool = False,
     ) -> Decision:
         """Answers a whole System One request. Its media come as data URLs; nothing is opened or fetched."""
         asked = request if isinstance(request, Request) else parse_request(request)
@@ -154,7 +160,9 @@ class DecisionModel:
     ) -> list[Decision]:
         """Answers records whose media are decoded already, each as it would be answered alone (within 1e-4)."""
         if confidence not in CONFIDENCES:
-            raise InvalidInput("confidence", f"{confidence!r} is not a formula", f"use {', '.join(CONFIDENCES)}")
+            raise InvalidInput(
+                "confidence", f"{confidence!r} is not a formula", f"use {', '.join(CONFIDENCES)}"
+            )
         decisions = []
         for start in range(0, len(records), BATCH):
             batch = records[start : start + BATCH]
@@ -208,15 +216,16 @@ def _evidence(
 ) -> dict[str, list[Evidence]]:
     """The heaviest pieces of each option. attention: [O, L], one line an option of this question."""
     texts = [segment.text for segment in segments(record.state)]
-    spans: list[tuple[RowSource, tuple[float, ...]]] = [(s, span) for s in sources for span in s.spans]
+    spans = [(source, span) for source in sources for span in source.spans]
     found = {}
     for option, weights in zip(question.options(), attention, strict=True):
         best = np.argsort(-weights, kind="stable")[:SHOWN]
-        found[option.key] = [_piece(*spans[i], float(weights[i]), texts) for i in best.tolist()]
+        found[option.key] = [_piece(spans[i], float(weights[i]), texts) for i in best.tolist()]
     return found
 
 
-def _piece(source: RowSource, span: tuple[float, ...], weight: float, texts: Sequence[str]) -> Evidence:
+def _piece(place: tuple[RowSource, tuple[float, ...]], weight: float, texts: Sequence[str]) -> Evidence:
+    source, span = place
     if source.modality != "text":
         return Evidence(source.modality, source.index, span, weight)
     start, stop = (int(edge) for edge in span)

@@ -95,7 +95,7 @@ def clip(
     rate: int = 48_000,
     options: dict[str, str] | None = None,
 ) -> bytes:
-    """A video of plain colours or pictures [h, w, 3], each from its time in seconds on, with sound or without."""
+    """A video of plain colours or pictures [h, w, 3], each from its time in seconds on, and its sound."""
     fast = {"deadline": "realtime", "cpu-used": "8"} if codec == "libvpx" else {}
     with written(container, options) as (out, path):
         picture = out.add_stream(codec, rate=25, options=fast)

@@ -61,10 +61,9 @@ class Prefill:
     lexical:   [O, d] mean output-embedding row of each option: what its words mean by themselves
     owners:    [O] int64, the question an option belongs to, ascending
     types:     [Q] int64, 0 noul, 1 choice, 2 score
-    examples:  [O] log-odds of an option by its own examples, added to its logit as they are, or None
-
-    clarity:   [O] share of the question and the record that the backbone can read, 0 to 1, which its logits are
-               multiplied by, or None for all of it
+    scale:     [O] factor of an option's logit, or None for 1: below 1 where the backbone can read only a part of the
+               question or the record, or where examples are to speak instead of words
+    examples:  [O] log-odds of an option by its own examples, added to its scaled logit, or None
 
     ``hidden_norm`` has NOT been applied: the head does it on the rows it is given (``memory`` and ``anchor``), while
     ``questions`` and ``options`` are means over already normalised rows.
@@ -78,7 +77,7 @@ class Prefill:
     owners: npt.NDArray[np.int64]
     types: npt.NDArray[np.int64]
     examples: Array | None = None
-    clarity: Array | None = None
+    scale: Array | None = None
     tokens: TokenCount = TokenCount()
     sources: tuple[RowSource, ...] = field(default=())
 

@@ -108,9 +108,9 @@ def unpad(prefills: Sequence[Prefill], logits: Array, attention: Array | None) -
     for row, prefill in enumerate(prefills):
         options, rows = prefill.options.shape[0], prefill.memory.shape[0]
         mine = logits[row, :options]
+        if prefill.scale is not None:
+            mine = mine * prefill.scale
         if prefill.examples is not None:
             mine = mine + prefill.examples
-        if prefill.clarity is not None:
-            mine = mine * prefill.clarity
         scores.append(Scores(mine, None if attention is None else attention[row, :options, :rows]))
     return scores

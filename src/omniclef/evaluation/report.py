@@ -15,23 +15,25 @@ from typing import Any
 
 from rich.table import Table
 
+from omniclef import __version__
 from omniclef.evaluation.diagram import reliability_svg
 from omniclef.evaluation.metrics import Measures
 from omniclef.evaluation.run import SuiteResult
 
 __all__ = ["environment", "results_dict", "results_markdown", "results_table", "write_report"]
 
-_VERSIONED = ("omniclef", "numpy", "onnxruntime")
+_DEPENDENCIES = ("numpy", "onnxruntime")
 _COLUMNS = ("suite", "cases", "accuracy", "macro-F1", "NLL", "Brier", "ECE", "seen in training")
 
 
 def environment() -> dict[str, Any]:
     """The machine and the versions that figures were measured with."""
+    versions = {name: metadata.version(name) for name in _DEPENDENCIES}
     return {
         "cpu": _processor(),
         "cores": os.cpu_count(),
         "system": platform.platform(),
-        "versions": {"python": platform.python_version(), **{name: _version(name) for name in _VERSIONED}},
+        "versions": {"omniclef": __version__, "python": platform.python_version(), **versions},
     }
 
 
@@ -133,13 +135,6 @@ def _note(result: SuiteResult) -> str:
 
 def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
-
-
-def _version(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:  # run from a checkout that is not installed
-        return "not installed"
 
 
 def _processor() -> str:

@@ -1,8 +1,8 @@
 """Fits ``SoundMap``: where spoken words and sounds lie in the text space. Seeded; the encoder stays as it is.
 
-Each clip has a text; the map's ``aligned`` should be the text's sentence embedding. Loss: one minus the cosine, plus
-the cross-entropy of the clip against every text of the training set, whose target is the text's own similarity to
-them (so that a paraphrase is no mistake). Real recordings weigh more than synthetic speech.
+Each clip has a text; the map's ``aligned`` should be the text's sentence embedding. Loss: one minus the
+cosine, plus the cross-entropy of the clip against every text of the training set, whose target is the text's
+own similarity to them (so that a paraphrase is no mistake). Real recordings weigh more than synthetic speech.
 """
 
 from __future__ import annotations
@@ -10,16 +10,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
+from omniclef.backbones.nano.sound import log_mel
+from omniclef.media import load_audio
 from omniclef.training.convert.sound import FOLD, MelEncoder, SoundMap, signature
+from omniclef.training.corpus.speech import Speaker
+from omniclef.training.corpus.utterances import recordings, sketches, spoken
 
-__all__ = ["Heard", "Plan", "fit", "hear"]
+__all__ = ["Heard", "Plan", "fit", "gather", "hear"]
 
 Array = npt.NDArray[np.float32]
 
@@ -28,7 +32,8 @@ Array = npt.NDArray[np.float32]
 class Heard:
     """A training clip after the encoder.
 
-    hidden: [T, width], signature: [4 width], float16; frames: its mel frames; text: its words, or what it sounds like.
+    hidden: [T, width], signature: [4 width], float16; frames: its mel frames; text: its words, or what it
+    sounds like.
     """
 
     hidden: npt.NDArray[np.float16]
@@ -40,11 +45,13 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How long and how hard to fit. ``sharpness`` divides cosines into logits; ``blur`` does so for the targets."""
+    """How long and how hard to fit. ``sharpness`` divides cosines into logits; ``blur`` does so for the
+    targets.
+    """
 
-    epochs: int = 14
-    batch: int = 48
-    rate: float = 1.5e-3
+    epochs: int = 8
+    batch: int = 32
+    rate: float = 2e-3
     decay: float = 0.05
     sharpness: float = 0.05
     blur: float = 0.04
@@ -52,24 +59,37 @@ class Plan:
     seed: int = 0
 
 
-@torch.inference_mode()
 def hear(encoder: MelEncoder, mel: Array, text: str, weight: float = 1.0) -> Heard:
     """One clip, as its log-mel picture [80, F], through the encoder."""
     frames = torch.tensor([mel.shape[1]])
     padded = np.zeros((1, mel.shape[0], -(-mel.shape[1] // 8) * 8), np.float32)
     padded[0, :, : mel.shape[1]] = mel
-    hidden, early = encoder(torch.from_numpy(padded), frames)
-    sign = signature(hidden, early, frames)[0].numpy().astype(np.float16)
-    return Heard(hidden[0, : -(-mel.shape[1] // 2)].numpy().astype(np.float16), sign, mel.shape[1], text, weight)
+    with torch.inference_mode():
+        hidden, early = encoder(torch.from_numpy(padded), frames)
+        sign = signature(hidden, early, frames)[0].numpy().astype(np.float16)
+    rows = hidden[0, : -(-mel.shape[1] // 2)].numpy().astype(np.float16)
+    return Heard(rows, sign, mel.shape[1], text, weight)
+
+
+def gather(data: Path, encoder: MelEncoder, speaker: Speaker, seed: int) -> list[Heard]:
+    """Everything the map is fitted on: speech made here, the real recordings, and sketches of sounds."""
+    out = []
+    for source in (spoken(data, speaker, seed), recordings(data), sketches(seed)):
+        for item in source:
+            clip = load_audio(item.clip, field="audio") if isinstance(item.clip, Path) else item.clip
+            out.append(hear(encoder, log_mel(clip), item.text, item.weight))
+    return out
 
 
 def fit(
     clips: Sequence[Heard],
     embed: Callable[[Sequence[str]], Array],
-    plan: Plan = Plan(),  # noqa: B008
-    log: Callable[[str], None] = print,
+    plan: Plan = Plan(),
+    watch: Callable[[str, SoundMap], None] = lambda line, _: print(line, flush=True),
 ) -> SoundMap:
-    """A map for the encoder that heard ``clips``. ``embed`` gives unit sentence embeddings [n, 384] of texts."""
+    """A map for the encoder that heard ``clips``. ``embed`` gives unit sentence embeddings [n, 384] of
+    texts.
+    """
     torch.manual_seed(plan.seed)
     rng = np.random.default_rng(plan.seed)
     texts = sorted({clip.text for clip in clips})
@@ -104,8 +124,9 @@ def fit(
             optimiser.step()
             done += 1
             total += torch.stack([1 - distance.mean().detach(), torch.ones(())])
-        log(f"epoch {epoch + 1}/{plan.epochs}: cosine {float(total[0] / total[1]):.3f}")
-    return map_.eval()
+        watch(f"epoch {epoch + 1}/{plan.epochs}: cosine {float(total[0] / total[1]):.3f}", map_)
+    fitted: SoundMap = map_.eval()
+    return fitted
 
 
 def standardise(map_: SoundMap, clips: Sequence[Heard], rng: np.random.Generator) -> None:

@@ -22,7 +22,8 @@ class LabelledRecord:
     family: the data set or the kind of task, for sampling and for reports
     questions: wire shape, by id
     labels: by question id; noul: bool, choice: the right key, score: the index of the right level
-    images, audio, videos: files, or arrays as ``Record`` holds them (RGB uint8 [H, W, 3], float32 [T] at 16 kHz)
+    images, audio, videos: files, or arrays as ``Record`` holds them (RGB uint8 [H, W, 3], float32 [T] at 16
+    kHz)
     """
 
     family: str

@@ -19,12 +19,12 @@ from tokenizers import Tokenizer
 
 from omniclef.backbones.base import Array, Modality
 from omniclef.backbones.nano.clarity import Clarity
-from omniclef.backbones.nano.examples import Constants, Readout
+from omniclef.backbones.nano.examples import Constants, Discriminant, Readout, Ridge, RidgeConstants
 from omniclef.backbones.nano.head import OnnxHead
 from omniclef.backbones.nano.image import ImageTower
 from omniclef.backbones.nano.sound import SoundTower
 from omniclef.backbones.nano.text import TextRows, TextTower
-from omniclef.errors import ModelNotFound
+from omniclef.errors import InvalidInput, ModelNotFound
 from omniclef.media import load_audio, load_image
 from omniclef.records import Question, media_kind
 
@@ -40,14 +40,18 @@ class Assets:
     Args:
         folder: holds config.json, tokenizer.json, arrays.npz and text, image, sound and head ``.onnx``.
         threads: for each graph; None lets onnxruntime take the machine's cores.
+        cache_bytes: how much read text to remember.
 
     Raises:
         ModelNotFound: a file is missing.
     """
 
-    def __init__(self, folder: Path, threads: int | None = None) -> None:
+    def __init__(self, folder: Path, threads: int | None = None, cache_bytes: int = 256 << 20) -> None:
         self.folder = folder
         self._threads = threads
+        self._cache_bytes = cache_bytes
+        for name in ("tokenizer.json", "text.onnx", "head.onnx"):
+            self._file(name)  # those of pictures and sound may be left out of a model that only reads
         self.config: dict[str, Any] = json.loads(self._file("config.json").read_text("utf-8"))
         with np.load(self._file("arrays.npz")) as arrays:
             self.mean: Array = arrays["mean"].astype(np.float32)
@@ -62,7 +66,8 @@ class Assets:
 
     @cached_property
     def text(self) -> TextTower:
-        return TextTower(self._session("text"), Tokenizer.from_file(str(self._file("tokenizer.json"))))
+        tokenizer = Tokenizer.from_file(str(self._file("tokenizer.json")))
+        return TextTower(self._session("text"), tokenizer, self._cache_bytes)
 
     @cached_property
     def image(self) -> ImageTower:
@@ -93,19 +98,21 @@ class Assets:
         given: dict[Modality, list[tuple[int, str]]] = {}
         for index, option in enumerate(question.options()):
             for example in option.examples:
-                given.setdefault(media_kind(example) or "text", []).append((index, example))
-        found = {}
+                kind = media_kind(example)
+                if kind == "video":
+                    problem, remedy = "a clip cannot be an example", "give pictures, sounds or texts"
+                    raise InvalidInput("criteria examples", problem, remedy)
+                given.setdefault(kind or "text", []).append((index, example))
+        found: dict[Modality, Readout] = {}
         for modality, pairs in given.items():
             owners = np.array([index for index, _ in pairs], np.int64)
-            known = modality == "text"
-            found[modality] = Readout(
-                self._keys(modality, [example for _, example in pairs], texts),
-                owners,
-                len(question.options()),
-                Constants(**self.config["examples"][modality]),
-                words=lexical if known else None,
-                background=self.covariance if known else None,
-            )
+            keys = self._keys(modality, [example for _, example in pairs], texts)
+            values, count = self.config["examples"][modality], len(question.options())
+            if modality == "text":
+                constants = Constants(**values)
+                found[modality] = Discriminant(keys, owners, count, constants, lexical, self.covariance)
+            else:
+                found[modality] = Ridge(keys, owners, count, RidgeConstants(**values))
         return found
 
     def _keys(self, modality: Modality, examples: list[str], texts: Mapping[str, TextRows]) -> Array:
@@ -120,7 +127,9 @@ class Assets:
     def _file(self, name: str) -> Path:
         path = self.folder / name
         if not path.is_file():
-            raise ModelNotFound(f"{self.folder}: {name} is missing; reinstall omniclef or name a complete model folder")
+            raise ModelNotFound(
+                f"{self.folder}: {name} is missing; reinstall omniclef or name a complete model folder"
+            )
         return path
 
     def _session(self, name: str) -> ort.InferenceSession:

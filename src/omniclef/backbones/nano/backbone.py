@@ -6,23 +6,23 @@ its towers, pieces and files; must not know probabilities, temperatures or who a
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Sequence
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from omniclef.backbones.base import Array, Modality, Prefill, RowSource, TokenCount
 from omniclef.backbones.nano.assets import Assets
 from omniclef.backbones.nano.cache import Cache
 from omniclef.backbones.nano.examples import Readout
-from omniclef.backbones.nano.pieces import instruction, option_pieces, segments
+from omniclef.backbones.nano.pieces import Segment, instruction, option_pieces, segments
 from omniclef.backbones.nano.sight import Sight, read_clips, read_pictures, read_sounds
 from omniclef.backbones.nano.text import TextRows
-from omniclef.records import Question, Record
+from omniclef.records import Question, Record, media_kind
 
-__all__ = ["NanoBackbone"]
+__all__ = ["NanoBackbone", "question_texts"]
 
 TYPES = {"noul": 0, "choice": 1, "score": 2}
 
@@ -71,51 +71,58 @@ class NanoBackbone:
 
     name = "nano"
 
-    def __init__(self, assets: Assets) -> None:
+    def __init__(self, assets: Assets, echo: bool = True) -> None:
+        """``echo=False`` leaves out each option's reading together with its instruction: every new wording would
+        have to be read with every option, which training cannot afford."""
         self.assets = assets
-        self._asked: Cache[int, _Asked] = Cache(256 << 20)
-        self._lock = threading.Lock()
+        self._echo = echo
+        self._asked: Cache[bytes, _Asked] = Cache(256 << 20)
 
     def prefill(self, records: Sequence[Record]) -> list[Prefill]:
         """One prefill a record; pieces that records share, or that were read before, are read once."""
         cut = [segments(record.state) for record in records]
         # Everything to read goes to the encoder at once: full batches are what makes many records cheap.
         wanted = dict.fromkeys(piece.text for pieces in cut for piece in pieces)
-        fresh = {id(q): q for record in records for q in record.questions.values() if self._asked.get(id(q)) is None}
-        for question in fresh.values():
-            wanted.update(dict.fromkeys(_texts(question)))
+        schema = {id(q): q for record in records for q in record.questions.values()}
+        keys = {number: _digest(q) for number, q in schema.items()}
+        fresh = {keys[number]: q for number, q in schema.items()}
+        asked, missing = self._asked.get_many(fresh)
+        for key in missing:
+            wanted.update(dict.fromkeys(question_texts(fresh[key], self._echo)))
         texts = self.assets.text.encode(wanted)
-        asked = {key: self._ask(question, texts) for key, question in fresh.items()}
-        self._asked.put_many(asked)
+        read = {key: self._ask(fresh[key], texts) for key in missing}
+        self._asked.put_many(read)
+        asked.update(read)
         prefills = []
         for record, pieces in zip(records, cut, strict=True):
-            questions = [asked.get(id(q)) or self._known(q) for q in record.questions.values()]
-            seen = self._see(record, [(p.weight, p.place, texts[p.text]) for p in pieces])
-            prefills.append(_join(seen, questions, self.assets.mean))
+            questions = [asked[keys[id(q)]] for q in record.questions.values()]
+            seen = self._see(record, pieces, texts)
+            prefills.append(_join(seen, questions))
         return prefills
 
-    def _known(self, question: Question) -> _Asked:
-        found = self._asked.get(id(question))
-        # The cache holds the question itself, so an id cannot have passed to another object meanwhile.
-        return found if found is not None else self._ask(question, self.assets.text.encode(_texts(question)))
-
     def _ask(self, question: Question, texts: dict[str, TextRows]) -> _Asked:
-        pieces = option_pieces(question)
+        pieces = option_pieces(question, self._echo)
         options = np.stack([texts[p.context].vector for p in pieces])
         lexical = np.stack([self._words(p.views, texts) for p in pieces])
         asked = instruction(question)
         hidden = texts[asked].vector if asked else _unit(options.mean(axis=0))
-        read = list(dict.fromkeys([asked, *(p.context for p in pieces)])) if asked else [p.context for p in pieces]
-        ids = np.concatenate([texts[t].ids for t in read])
+        read = (
+            list(dict.fromkeys([asked, *(p.context for p in pieces)]))
+            if asked
+            else [p.context for p in pieces]
+        )
         return _Asked(
             question=question,
             hidden=ASKED * _level(hidden),
             options=_level(options),
             lexical=lexical,
-            clarity=self.assets.clarity(ids),
-            tokens=len(ids),
+            clarity=self._clarity(read, texts),
+            tokens=sum(len(texts[t].ids) for t in read),
             readouts=self.assets.readouts(question, lexical, texts),
         )
+
+    def _clarity(self, read: Sequence[str], texts: Mapping[str, TextRows]) -> float:
+        return self.assets.clarity((text, texts[text].ids, texts[text].spans) for text in read)
 
     def _words(self, views: Sequence[tuple[str, float]], texts: dict[str, TextRows]) -> Array:
         """[d] what an option's words mean; an option without words means what texts mean on average."""
@@ -123,7 +130,8 @@ class NanoBackbone:
             return _unit(self.assets.mean)
         return _unit(np.sum([weight * texts[text].vector for text, weight in views], axis=0))
 
-    def _see(self, record: Record, pieces: Sequence[tuple[float, int, TextRows]]) -> _Seen:
+    def _see(self, record: Record, pieces: Sequence[Segment], texts: Mapping[str, TextRows]) -> _Seen:
+        read = [texts[p.text] for p in pieces]
         sights: list[Sight] = []
         if record.images:
             sights += read_pictures(self.assets.image, record.images)
@@ -131,45 +139,58 @@ class NanoBackbone:
             sights += read_sounds(self.assets.sound, record.audio)
         if record.videos:
             sights += read_clips(self.assets.image, self.assets.sound, record.videos)
-        rows = [_mark(_scaled(text.rows), self.assets.places[min(place, len(self.assets.places) - 1)])
-                for _, place, text in pieces]
+        rows = [
+            _mark(_scaled(texts[p.text].rows), self.assets.places[min(p.place, len(self.assets.places) - 1)])
+            for p in pieces
+        ]
         rows += [_mark(_scaled(sight.rows), self.assets.marks[sight.modality]) for sight in sights]
         memory = np.concatenate(rows) if rows else np.zeros((0, len(self.assets.mean)), np.float32)
         vectors = [s.vector for s in sights]
         keys: dict[Modality, Array] = {s.modality: s.key for s in reversed(sights) if s.key is not None}
         clarity = 1.0
         if pieces:
-            said = _unit(np.sum([weight * text.vector for weight, _, text in pieces], axis=0))
+            said = _unit(np.sum([p.weight * texts[p.text].vector for p in pieces], axis=0))
             vectors.append(said)
             keys["text"] = said
             if not sights:
-                clarity = self.assets.clarity(np.concatenate([text.ids for _, _, text in pieces]))
+                clarity = self._clarity([p.text for p in pieces], texts)
         summary = _unit(np.sum([_unit(v) for v in vectors], axis=0)) if vectors else _unit(self.assets.mean)
         return _Seen(
             memory=memory,
             summary=summary - CENTRE * self.assets.mean,
             clarity=clarity,
             keys=keys,
-            tokens=_count(pieces, sights),
-            sources=_sources(pieces, sights),
+            tokens=_count(read, sights),
+            sources=_sources(read, sights),
         )
 
 
-def _texts(question: Question) -> list[str]:
-    pieces = option_pieces(question)
+def _digest(question: Question) -> bytes:
+    """The same for questions that say the same, whoever made them: a request comes with new objects each time."""
+    value = json.dumps([question.type, question.instructions, question.criteria], ensure_ascii=False)
+    return hashlib.sha256(value.encode()).digest()
+
+
+def question_texts(question: Question, echo: bool = True) -> list[str]:
+    """Everything of a question that the text tower reads."""
+    pieces = option_pieces(question, echo)
     asked = instruction(question)
     texts = [asked] if asked else []
     for piece in pieces:
         texts.append(piece.context)
         texts += [text for text, _ in piece.views]
-    texts += [e for option in question.options() for e in option.examples if not e.startswith("data:")]
+    texts += [e for option in question.options() for e in option.examples if media_kind(e) is None]
     return texts
 
 
-def _join(seen: _Seen, questions: Sequence[_Asked], mean: Array) -> Prefill:
+def _join(seen: _Seen, questions: Sequence[_Asked]) -> Prefill:
     counts = [len(q.options) for q in questions]
-    clarity = np.repeat(np.float32([q.clarity * seen.clarity for q in questions]), counts)
-    examples = [_examples(q, seen) for q in questions]
+    heard = [_examples(q, seen) for q in questions]
+    clarity = np.array([q.clarity * seen.clarity for q in questions], np.float32)
+    scale = np.repeat(clarity * np.array([share for _, share in heard], np.float32), counts)
+    examples = None
+    if any(q.readouts for q in questions):
+        examples = np.repeat(clarity, counts) * np.concatenate([odds for odds, _ in heard])
     return Prefill(
         memory=seen.memory,
         anchor=seen.summary,
@@ -178,33 +199,36 @@ def _join(seen: _Seen, questions: Sequence[_Asked], mean: Array) -> Prefill:
         lexical=np.concatenate([q.lexical for q in questions]),
         owners=np.repeat(np.arange(len(questions)), counts),
         types=np.array([TYPES[q.question.type] for q in questions], np.int64),
-        examples=np.concatenate(examples) if any(q.readouts for q in questions) else None,
-        clarity=None if (clarity > 0.999).all() else clarity,
+        scale=None if (scale > 0.999).all() else scale,
+        examples=examples,
         tokens=replace(seen.tokens, text=seen.tokens.text + sum(q.tokens for q in questions)),
         sources=seen.sources,
     )
 
 
-def _examples(question: _Asked, seen: _Seen) -> Array:
+def _examples(question: _Asked, seen: _Seen) -> tuple[Array, float]:
+    """[O] log-odds by the examples that can be compared with the record, and what they leave to the head."""
     total = np.zeros(len(question.options), np.float32)
+    share = 1.0
     for modality, readout in question.readouts.items():
         key = seen.keys.get(modality)
         if key is not None:
             total += readout(key)
-    return total
+            share = min(share, readout.share)
+    return total, share
 
 
-def _count(pieces: Sequence[tuple[float, int, TextRows]], sights: Sequence[Sight]) -> TokenCount:
+def _count(read: Sequence[TextRows], sights: Sequence[Sight]) -> TokenCount:
     by = {"image": 0, "audio": 0, "video": 0}
     for sight in sights:
         by[sight.modality] += len(sight.rows)
-    return TokenCount(text=sum(len(text.ids) for _, _, text in pieces), **by)
+    return TokenCount(text=sum(len(text.ids) for text in read), **by)
 
 
-def _sources(pieces: Sequence[tuple[float, int, TextRows]], sights: Sequence[Sight]) -> tuple[RowSource, ...]:
+def _sources(read: Sequence[TextRows], sights: Sequence[Sight]) -> tuple[RowSource, ...]:
     found = []
     start = 0
-    for index, (_, _, text) in enumerate(pieces):
+    for index, text in enumerate(read):
         spans = tuple((float(a), float(b)) for a, b in text.spans)
         found.append(RowSource("text", index, start, start + len(spans), spans))
         start += len(spans)
@@ -228,7 +252,8 @@ def _level(rows: Array) -> Array:
 
 def _scaled(rows: Array) -> Array:
     """Rows of one typical length, so that a mark weighs the same on each."""
-    return rows / np.maximum(np.sqrt((rows * rows).mean(axis=1, keepdims=True)), 1e-6)
+    scaled: Array = rows / np.maximum(np.sqrt((rows * rows).mean(axis=1, keepdims=True)), 1e-6)
+    return scaled
 
 
 def _mark(rows: Array, mark: Array) -> Array:

@@ -46,9 +46,11 @@ class Cache(Generic[K, V]):
         with self._lock:
             for key, value in values.items():
                 old = self._kept.pop(key, None)
-                self.used += value.nbytes - (old.nbytes if old is not None else 0)
-                self._kept[key] = value
-            while self.used > self.limit and self._kept:
+                self.used -= old.nbytes if old is not None else 0
+                if value.nbytes <= self.limit:
+                    self._kept[key] = value
+                    self.used += value.nbytes
+            while self.used > self.limit:
                 _, dropped = self._kept.popitem(last=False)
                 self.used -= dropped.nbytes
 

@@ -1,6 +1,7 @@
 """The image tower of nano: pictures to evidence rows, a caption vector and a comparison key.
 
-Knows the picture size and the graph ``image.onnx``; knows nothing of files, questions or of how the graph was made.
+Knows the picture size and the graph ``image.onnx``; knows nothing of files, questions or of how the graph
+was made.
 """
 
 from __future__ import annotations
@@ -40,8 +41,9 @@ class ImageReading(NamedTuple):
 def fit_to_network(picture: Pixels) -> Pixels:
     """uint8 [H, W, 3] to uint8 [224, 224, 3].
 
-    The whole picture is squeezed into the square, because a decision may hang on its edge. The filter is bilinear
-    (area-averaging when it shrinks): on enlarged 32 x 32 pictures it gave 3.8 points more than bicubic.
+    The whole picture is squeezed into the square, because a decision may hang on its edge. The filter is
+    bilinear (area-averaging when it shrinks): on enlarged 32 x 32 pictures it gave 3.8 points more than
+    bicubic.
     """
     image = Image.fromarray(np.ascontiguousarray(picture))
     return np.asarray(image.resize((SIDE, SIDE), Image.Resampling.BILINEAR))

@@ -26,17 +26,19 @@ ECHO = 0.5
 """Weight of an option read together with its instruction, beside the option alone."""
 
 # What people write in any instruction: such words do not say which field the question belongs to.
-COMMON = frozenset(
-    "a about action an and answer any api appropriate are as ask asked asking assistant at be best by called "
-    "can category choose class classify command content customer customers describe described describes "
-    "determine do does each express expressed expresses find fit fits following for from give given has have "
-    "how i identify in input intent intention into is it its kind label level line made make matches me mention "
-    "mentioned message messages might more most next of on one option or out over passage person piece please "
-    "query question questions reads record reply request requested right say says select sentence should show "
-    "shows speaker state statement suits tell text than that the their them there these they thing this those "
-    "to tool topic type user users utterance want wants was we were what when where whether which who whose why "
-    "will with word words would writer you your".split()
-)
+_COMMON = """
+    a about action an and answer any api appropriate are as ask asked asking assistant at be best by
+    called can category choose class classify command content customer customers describe described
+    describes determine do does each express expressed expresses find fit fits following for from
+    give given has have how i identify in input intent intention into is it its kind label level
+    line made make matches me mention mentioned message messages might more most next of on one
+    option or out over passage person piece please query question questions reads record reply
+    request requested right say says select sentence should show shows speaker state statement suits
+    tell text than that the their them there these they thing this those to tool topic type user
+    users utterance want wants was we were what when where whether which who whose why will with
+    word words would writer you your
+"""
+COMMON = frozenset(_COMMON.split())
 
 _WORD = re.compile(r"[^\W\d_]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -65,12 +67,20 @@ class OptionPieces:
 
 
 def segments(state: TextLike) -> list[Segment]:
-    """Segments of a state, in order. Keys stay beside their values; an empty state has none."""
+    """Segments of a state. Keys stay beside their values, and their order means nothing; an empty state has none."""
     if isinstance(state, str):
         return [Segment(state)] if state.strip() else []
     if isinstance(state, list):
-        return list(_items("", state))
-    return list(_fields("", state))
+        return list(_items("", _ordered(state)))
+    return list(_fields("", _ordered(state)))
+
+
+def _ordered(value: Any) -> Any:
+    """The same JSON, with keys in one order: who speaks first, then by name."""
+    if isinstance(value, Mapping):
+        keys = sorted(value, key=lambda key: (key not in _SPEAKER, key))
+        return {key: _ordered(value[key]) for key in keys}
+    return [_ordered(item) for item in value] if isinstance(value, list) else value
 
 
 def words(value: Any) -> str:
@@ -82,7 +92,9 @@ def words(value: Any) -> str:
         says = next((k for k in _SAYS if isinstance(value.get(k), str)), None)
         if speaker is not None and says is not None and len(value) == 2:
             return f"{speaker.lower()}: {value[says]}"
-        return "; ".join(f"{humanise(k)}: {words(v)}" for k, v in value.items() if v not in (None, "", [], {}))
+        return "; ".join(
+            f"{humanise(k)}: {words(v)}" for k, v in value.items() if v not in (None, "", [], {})
+        )
     if isinstance(value, list):
         return ", ".join(words(v) for v in value)
     if value is None:
@@ -107,13 +119,13 @@ def domain(text: str) -> str:
     return " ".join(w for w in _WORD.findall(text) if w.lower() not in COMMON)
 
 
-def option_pieces(question: Question) -> list[OptionPieces]:
-    """The pieces of every option, in request order."""
+def option_pieces(question: Question, echo: bool = True) -> list[OptionPieces]:
+    """The pieces of every option, in request order; ``echo`` adds each option read together with the instruction."""
     asked = instruction(question)
     if question.type == "noul":
         return [_side(option, asked) for option in question.options()]
     field = domain(asked) if len(asked) <= GROUP else ""
-    return [_named(option, question.type, asked, field) for option in question.options()]
+    return [_named(option, question.type, asked if echo else "", field) for option in question.options()]
 
 
 def _named(option: Option, kind: str, asked: str, field: str) -> OptionPieces:
@@ -162,7 +174,11 @@ def _fields(name: str, values: Mapping[str, Any]) -> Iterator[Segment]:
     group: list[str] = []
     for key, value in values.items():
         label = f"{name} {humanise(key)}".strip()
-        nested = isinstance(value, list) and any(isinstance(v, str | dict) for v in value) and len(words(value)) > GROUP
+        nested = (
+            isinstance(value, list)
+            and any(isinstance(v, str | dict) for v in value)
+            and len(words(value)) > GROUP
+        )
         text = "" if nested else f"{label}: {words(value)}"
         if group and (nested or len(text) + sum(map(len, group)) > GROUP):
             yield Segment("; ".join(group))

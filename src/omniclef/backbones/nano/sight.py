@@ -69,7 +69,9 @@ def _clip(images: ImageTower, index: int, video: Video, track: Sound | None) -> 
     frames = images.encode(video.frames)
     rows = [_coarse(frame.rows) for frame in frames]
     length = 1 / video.fps
-    times = [(n * length, (n + 1) * length) for n in range(len(frames)) for _ in range(CLIP_GRID**2)]
+    times: list[tuple[float, ...]] = [
+        (n * length, (n + 1) * length) for n in range(len(frames)) for _ in range(CLIP_GRID**2)
+    ]
     seen = _unit(np.sum([frame.aligned for frame in frames], axis=0))
     if track is None:
         return Sight("video", index, np.concatenate(rows), seen, None, tuple(times))

@@ -1,6 +1,8 @@
-"""The sound tower of nano: 16 kHz samples to evidence rows, a vector in the text space, and a key for comparison.
+"""The sound tower of nano: 16 kHz samples to evidence rows, a vector in the text space, and a key for
+comparison.
 
-Knows Whisper's log-mel input and the graph ``sound.onnx``; knows nothing of files, questions or probabilities.
+Knows Whisper's log-mel input and the graph ``sound.onnx``; knows nothing of files, questions or
+probabilities.
 """
 
 from __future__ import annotations
@@ -63,19 +65,15 @@ def _filters() -> Array:
 def log_mel(samples: Array) -> Array:
     """Whisper's log-mel picture of at most 30 s: [80, F] float32, F = ceil(samples / 160).
 
-    Equal to the first F frames of what Whisper computes on the clip padded with silence to 30 s: Hann window of 400,
-    hop 160, power, log10 with floor 1e-10, at most 8 below the loudest, then (x + 4) / 4. The loudest frame of the
-    padded clip is a frame of the clip, so nothing needs the padding itself.
+    Equal to the first F frames of what Whisper computes on the clip padded with silence to 30 s: Hann window
+    of 400, hop 160, power, log10 with floor 1e-10, at most 8 below the loudest, then (x + 4) / 4. The loudest
+    frame of the padded clip is a frame of the clip, so nothing needs the padding itself.
     """
     frames = -(-len(samples) // HOP)
     half = WINDOW // 2
-    longest = MEL_SECONDS * RATE
-    padded = np.zeros(max(len(samples) + half, min(frames * HOP + half, longest)), dtype=np.float32)
-    padded[: len(samples)] = samples
-    if len(samples) == longest:
-        padded[longest:] = samples[-2 : -half - 2 : -1]  # a full window is mirrored at its end, as at its start
-    head = padded[half:0:-1]
-    whole = np.concatenate([head, padded, np.zeros(WINDOW, dtype=np.float32)])
+    body = np.zeros(min(frames * HOP + half, MEL_SECONDS * RATE), dtype=np.float32)
+    body[: len(samples)] = samples
+    whole = np.pad(body, half, mode="reflect")  # its end is in reach only of a clip that fills the 30 s
     view = np.lib.stride_tricks.sliding_window_view(whole, WINDOW)[::HOP][:frames]
     hann = (0.5 - 0.5 * np.cos(2 * np.pi * np.arange(WINDOW) / WINDOW)).astype(np.float32)
     power = np.abs(np.fft.rfft(view * hann, axis=1)) ** 2
@@ -85,7 +83,9 @@ def log_mel(samples: Array) -> Array:
 
 
 class SoundTower:
-    """Runs ``sound.onnx`` on clips of any length, one window at a time, so that a clip never depends on its batch."""
+    """Runs ``sound.onnx`` on clips of any length, one window at a time, so that a clip never depends on its
+    batch.
+    """
 
     def __init__(self, session: ort.InferenceSession) -> None:
         self._session = session
@@ -93,8 +93,9 @@ class SoundTower:
     def encode(self, clips: Sequence[Array]) -> list[Sound]:
         """Each clip, float32 [T] mono at 16 kHz with T >= 1, as rows, aligned vector and key.
 
-        A clip longer than ``WINDOW_SECONDS`` is cut into the fewest windows of equal length, without overlap; its
-        rows follow one another, and ``aligned`` and ``key`` are the windows' means by duration, at unit length.
+        A clip longer than ``WINDOW_SECONDS`` is cut into the fewest windows of equal length, without overlap;
+        its rows follow one another, and ``aligned`` and ``key`` are the windows' means by duration, at unit
+        length.
         """
         return [self._clip(clip) for clip in clips]
 

@@ -5,7 +5,7 @@ Knows the tokenizer and the encoder's graph. Must not know states, questions or 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ from tokenizers import Tokenizer
 
 from omniclef.backbones.base import Array
 from omniclef.backbones.nano.cache import Cache
+from omniclef.errors import ModelNotFound
 
 __all__ = ["TextRows", "TextTower"]
 
@@ -57,13 +58,14 @@ class TextTower:
         cache_bytes: how much to remember.
     """
 
-    def __init__(self, session: ort.InferenceSession, tokenizer: Tokenizer, cache_bytes: int = 256 << 20) -> None:
+    def __init__(
+        self, session: ort.InferenceSession, tokenizer: Tokenizer, cache_bytes: int = 256 << 20
+    ) -> None:
         self.session = session
         self.tokenizer = tokenizer
         self.tokenizer.no_padding()
         self.tokenizer.no_truncation()
-        self._first = tokenizer.token_to_id("[CLS]")
-        self._last = tokenizer.token_to_id("[SEP]")
+        self._marks = (_known(tokenizer, "[CLS]"), _known(tokenizer, "[SEP]"))
         self._cache: Cache[str, TextRows] = Cache(cache_bytes)
 
     def encode(self, texts: Iterable[str]) -> dict[str, TextRows]:
@@ -74,6 +76,10 @@ class TextTower:
             self._cache.put_many(fresh)
             found.update(fresh)
         return found
+
+    def remember(self, read: Mapping[str, TextRows]) -> None:
+        """Puts texts that were read elsewhere into the cache."""
+        self._cache.put_many(read)
 
     def count(self, text: str) -> int:
         """Tokens of ``text``, without marks."""
@@ -95,24 +101,33 @@ class TextTower:
 
     def _run(self, windows: Sequence[npt.NDArray[np.int32]]) -> list[Array]:
         """Encoder rows of each window, marks included, in groups of similar length."""
-        rows: list[Array | None] = [None] * len(windows)
+        rows: dict[int, Array] = {}
         order = sorted(range(len(windows)), key=lambda i: len(windows[i]))
         while order:
             width = len(windows[order[-1]]) + 2
             # Longest first: a group shares the width of its longest window, and none may waste a third of it.
-            group = [i for i in order[-max(1, BATCH_TOKENS // width) :] if 3 * (len(windows[i]) + 2) >= 2 * width]
+            group = [
+                i for i in order[-max(1, BATCH_TOKENS // width) :] if 3 * (len(windows[i]) + 2) >= 2 * width
+            ]
             order = order[: -len(group)]
             ids = np.zeros((len(group), width), np.int64)
             mask = np.zeros_like(ids)
             for line, index in enumerate(group):
                 size = len(windows[index])
-                ids[line, 0], ids[line, size + 1] = self._first, self._last
+                ids[line, 0], ids[line, size + 1] = self._marks
                 ids[line, 1 : size + 1] = windows[index]
                 mask[line, : size + 2] = 1
             (out,) = self.session.run(["rows"], {"ids": ids, "mask": mask})
             for line, index in enumerate(group):
                 rows[index] = out[line, : len(windows[index]) + 2]
-        return [row for row in rows if row is not None]
+        return [rows[index] for index in range(len(windows))]
+
+
+def _known(tokenizer: Tokenizer, mark: str) -> int:
+    number: int | None = tokenizer.token_to_id(mark)
+    if number is None:
+        raise ModelNotFound(f"tokenizer.json has no {mark}; name the folder of a nano model")
+    return number
 
 
 def spans(length: int) -> list[tuple[int, int]]:

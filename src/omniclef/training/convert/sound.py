@@ -1,7 +1,7 @@
 """Whisper's encoder out of a CTranslate2 file, as a small torch module, and the export of nano's sound graph.
 
-The published packages carry Whisper as ``model.bin`` of CTranslate2: a header, named tensors, and aliases. Only the
-encoder is read. Its rows go through ``SoundMap`` (see ``align_sound``) into the text space.
+The published packages carry Whisper as ``model.bin`` of CTranslate2: a header, named tensors, and aliases.
+Only the encoder is read. Its rows go through ``SoundMap`` (see ``align_sound``) into the text space.
 """
 
 from __future__ import annotations
@@ -19,7 +19,16 @@ from torch.nn import functional as F
 
 from omniclef.errors import InvalidInput
 
-__all__ = ["MELS", "MelEncoder", "SoundGraph", "SoundMap", "export", "load_encoder", "read_ctranslate2", "signature"]
+__all__ = [
+    "MELS",
+    "MelEncoder",
+    "SoundGraph",
+    "SoundMap",
+    "export",
+    "load_encoder",
+    "read_ctranslate2",
+    "signature",
+]
 
 MELS = 80
 STRIDE = 8  # mel frames a pooled row stands for: 80 ms, 12.5 rows a second
@@ -31,9 +40,9 @@ _DTYPES: tuple[str, ...] = ("<f4", "<i1", "<i2", "<i4", "<f2", "bfloat16")
 def read_ctranslate2(path: Path) -> dict[str, npt.NDArray[np.generic]]:
     """Every tensor of a CTranslate2 ``model.bin`` (binary version 6) by name, aliases included.
 
-    Layout, little endian: u32 version, text spec, u32 revision, u32 count; then for each tensor text name, u8 rank,
-    u32 sizes, u8 type, u32 bytes, data; then u32 count of aliases, each two texts. A text is u16 length (with its
-    closing zero) and bytes. Raises InvalidInput if the file is something else or ends early.
+    Layout, little endian: u32 version, text spec, u32 revision, u32 count; then for each tensor text name, u8
+    rank, u32 sizes, u8 type, u32 bytes, data; then u32 count of aliases, each two texts. A text is u16 length
+    (with its closing zero) and bytes. Raises InvalidInput if the file is something else or ends early.
     """
     with path.open("rb") as file:
         version = _u32(file, path)
@@ -71,16 +80,16 @@ def _text(file: BinaryIO, path: Path) -> str:
     return _take(file, length, path).rstrip(b"\0").decode()
 
 
-class _Layer(nn.Module):
-    def __init__(self, width: int, heads: int) -> None:
+class _Layer(nn.Module):  # type: ignore[misc]
+    def __init__(self, width: int, heads: int, growth: int = 4) -> None:
         super().__init__()
         self.heads = heads
         self.attention_norm = nn.LayerNorm(width)
         self.qkv = nn.Linear(width, 3 * width)
         self.out = nn.Linear(width, width)
         self.feed_norm = nn.LayerNorm(width)
-        self.up = nn.Linear(width, 4 * width)
-        self.down = nn.Linear(4 * width, width)
+        self.up = nn.Linear(width, growth * width)
+        self.down = nn.Linear(growth * width, width)
 
     def forward(self, rows: Tensor, bias: Tensor) -> Tensor:
         count, length, width = rows.shape
@@ -91,12 +100,13 @@ class _Layer(nn.Module):
         return rows + self.down(F.gelu(self.up(self.feed_norm(rows))))
 
 
-class MelEncoder(nn.Module):
+class MelEncoder(nn.Module):  # type: ignore[misc]
     """Whisper's encoder on clips of any length up to 30 s.
 
-    forward(mel [N, 80, F], frames [N] int64) -> rows and early, both [N, ceil(F / 2), width]: what the encoder says,
-    and its residual stream half way, which still knows voices and noises. ``frames`` is how many mel frames of each
-    clip are real; the rest must be zero and changes nothing: conv outputs and attention are masked there.
+    forward(mel [N, 80, F], frames [N] int64) -> rows and early, both [N, ceil(F / 2), width]: what the
+    encoder says, and its residual stream half way, which still knows voices and noises. ``frames`` is how
+    many mel frames of each clip are real; the rest must be zero and changes nothing: conv outputs and
+    attention are masked there.
     """
 
     def __init__(self, width: int, layers: int, heads: int) -> None:
@@ -151,20 +161,21 @@ def load_encoder(path: Path) -> MelEncoder:
         state[f"{ours}.weight"] = tensors[f"{prefix}{theirs}/{gain}"]
         state[f"{ours}.bias"] = tensors[f"{prefix}{theirs}/{shift}"]
     encoder.load_state_dict({k: torch.from_numpy(v.astype(np.float32)) for k, v in state.items()})
-    return encoder.eval()
+    ready: MelEncoder = encoder.eval()
+    return ready
 
 
-class SoundMap(nn.Module):
+class SoundMap(nn.Module):  # type: ignore[misc]
     """Encoder rows into the text space.
 
-    forward(hidden [N, T, width], signature [N, 4 width], frames [N]) -> rows [N, T / 4, 384], aligned [N, 384] unit,
-    key [N, 4 width] unit.
+    forward(hidden [N, T, width], signature [N, 4 width], frames [N]) -> rows [N, T / 4, 384], aligned [N,
+    384] unit, key [N, 4 width] unit.
 
-    Four encoder rows (80 ms) fold into one; one layer of attention lets words find their neighbours; ``rows`` live in
-    the text space, and ``aligned`` is their weighted mean, as a sentence embedding is the mean of its tokens, plus a
-    linear share of the key, which is what sounds without words have. ``key`` is the signature (see ``signature``)
-    standardised on training sound, each half at equal length. T is a multiple of 4; rows past ``frames`` change
-    nothing and come out as zero.
+    Four encoder rows (80 ms) fold into one; one layer of attention lets words find their neighbours; ``rows``
+    live in the text space, and ``aligned`` is their weighted mean, as a sentence embedding is the mean of its
+    tokens, plus a linear share of the key, which is what sounds without words have. ``key`` is the signature
+    (see ``signature``) standardised on training sound, each half at equal length. T is a multiple of 4; rows
+    past ``frames`` change nothing and come out as zero.
     """
 
     mean: Tensor
@@ -174,10 +185,15 @@ class SoundMap(nn.Module):
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        for name, size in (("mean", width), ("scale", width), ("key_mean", 4 * width), ("key_scale", 4 * width)):
+        for name, size in (
+            ("mean", width),
+            ("scale", width),
+            ("key_mean", 4 * width),
+            ("key_scale", 4 * width),
+        ):
             self.register_buffer(name, torch.ones(size) if "scale" in name else torch.zeros(size))
         self.fold = nn.Linear(FOLD * width, WIDTH)
-        self.mix = _Layer(WIDTH, WIDTH // 64)
+        self.mix = _Layer(WIDTH, WIDTH // 64, growth=2)
         self.norm = nn.LayerNorm(WIDTH)
         self.rows = nn.Linear(WIDTH, WIDTH)
         self.gate = nn.Linear(WIDTH, 1)
@@ -215,7 +231,7 @@ def signature(hidden: Tensor, early: Tensor, frames: Tensor) -> Tensor:
     return torch.cat(parts, dim=1)
 
 
-class SoundGraph(nn.Module):
+class SoundGraph(nn.Module):  # type: ignore[misc]
     """Log-mel pictures to rows, aligned and key: what ``sound.onnx`` holds."""
 
     def __init__(self, encoder: MelEncoder, map_: SoundMap) -> None:
@@ -242,8 +258,10 @@ def export(graph: SoundGraph, path: Path, *, longest: int = 1000) -> None:
         str(path),
         input_names=["mel", "frames"],
         output_names=["rows", "aligned", "key"],
-        dynamic_shapes=({0: torch.export.Dim("clips"), 2: STRIDE * torch.export.Dim("steps", max=longest // STRIDE)},
-                        {0: torch.export.Dim("clips")}),
+        dynamic_shapes=(
+            {0: torch.export.Dim("clips"), 2: STRIDE * torch.export.Dim("steps", max=longest // STRIDE)},
+            {0: torch.export.Dim("clips")},
+        ),
         dynamo=True,
         external_data=False,
         opset_version=18,

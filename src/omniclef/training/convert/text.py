@@ -13,7 +13,7 @@ from transformers import BertModel
 __all__ = ["export_text"]
 
 
-class _Rows(nn.Module):
+class _Rows(nn.Module):  # type: ignore[misc]  # torch is not followed by the type checker
     def __init__(self, encoder: BertModel) -> None:
         super().__init__()
         self.encoder = encoder

@@ -19,6 +19,7 @@ from omniclef.training.records import LabelledRecord
 __all__ = [
     "Asked",
     "Grouped",
+    "Label",
     "Rng",
     "Wire",
     "bucket",
@@ -41,10 +42,33 @@ Label: TypeAlias = bool | str | int
 Asked: TypeAlias = dict[str, tuple[Wire, Label]]
 """Questions of one state, each with its right answer."""
 Grouped: TypeAlias = tuple[str, LabelledRecord]
-"""A record and the group that must not be torn between training and validation: a dialogue, a table, a text."""
+"""A record and the group that must not be torn between training and validation: a dialogue, a table, a
+text.
+"""
 T = TypeVar("T")
 
-_STOP = frozenset("the and for that this with you your are was have from not but can about what will".split())
+_STOP = frozenset(
+    [
+        "the",
+        "and",
+        "for",
+        "that",
+        "this",
+        "with",
+        "you",
+        "your",
+        "are",
+        "was",
+        "have",
+        "from",
+        "not",
+        "but",
+        "can",
+        "about",
+        "what",
+        "will",
+    ]
+)
 
 
 def rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -75,7 +99,9 @@ def cut(text: str, words: int) -> str:
 
 
 def normal(name: str) -> str:
-    """A name without its case, its underscores and its camel humps, so that two writings of it compare equal."""
+    """A name without its case, its underscores and its camel humps, so that two writings of it compare
+    equal.
+    """
     return re.sub(r"[\W_]+", "", name).lower()
 
 
@@ -106,7 +132,9 @@ def score(instructions: str, levels: Sequence[str]) -> Wire:
 
 def grouped(family: str, state: Any, asked: Asked, group: str | None = None) -> Grouped:
     """A record of ``family``; its group is the state itself where none is named."""
-    key = group if group is not None else state if isinstance(state, str) else json.dumps(state, sort_keys=True)
+    key = (
+        group if group is not None else state if isinstance(state, str) else json.dumps(state, sort_keys=True)
+    )
     questions = {name: question for name, (question, _) in asked.items()}
     labels = {name: label for name, (_, label) in asked.items()}
     return f"{family}|{key}", LabelledRecord(family, state, questions, labels)

@@ -1,7 +1,7 @@
 """Pictures drawn by code, with the facts of what is on them: counts, colours, shapes, places, words.
 
-Knows how to draw and how to tell what was drawn; knows nothing of questions, records or models. Everything comes
-from the generator that is passed in, so one seed gives one set of pictures.
+Knows how to draw and how to tell what was drawn; knows nothing of questions, records or models. Everything
+comes from the generator that is passed in, so one seed gives one set of pictures.
 """
 
 from __future__ import annotations
@@ -14,21 +14,85 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw, ImageFont
 
-__all__ = ["COLOURS", "COUNTS", "KINDS", "PLACES", "SHAPES", "WORDS", "Item", "Scene", "caption", "draw", "plural"]
+__all__ = [
+    "COLOURS",
+    "COUNTS",
+    "KINDS",
+    "PLACES",
+    "SHAPES",
+    "WORDS",
+    "Item",
+    "Scene",
+    "caption",
+    "draw",
+    "plural",
+]
 
 COLOURS: dict[str, tuple[int, int, int]] = {
-    "red": (214, 40, 40), "orange": (245, 140, 30), "yellow": (250, 215, 50), "green": (50, 160, 70),
-    "blue": (40, 90, 205), "purple": (125, 60, 170), "pink": (245, 130, 180), "brown": (125, 80, 45),
-    "black": (25, 25, 25), "grey": (135, 135, 135), "white": (250, 250, 250),
+    "red": (214, 40, 40),
+    "orange": (245, 140, 30),
+    "yellow": (250, 215, 50),
+    "green": (50, 160, 70),
+    "blue": (40, 90, 205),
+    "purple": (125, 60, 170),
+    "pink": (245, 130, 180),
+    "brown": (125, 80, 45),
+    "black": (25, 25, 25),
+    "grey": (135, 135, 135),
+    "white": (250, 250, 250),
 }
 COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 PLACES = ("top left", "top", "top right", "left", "centre", "right", "bottom left", "bottom", "bottom right")
 KINDS = ("single", "place", "count", "pair", "mixture", "word")
 WORDS = (
-    "sale", "open", "closed", "exit", "stop", "free", "new", "danger", "hello", "help", "menu", "taxi", "hotel", "bank",
-    "news", "music", "coffee", "pizza", "welcome", "warning", "private", "parking", "police", "total", "paid", "urgent",
-    "error", "login", "search", "cancel", "yes", "no", "push", "pull", "wet paint", "no entry", "thank you", "happy birthday",
-    "for rent", "sold out", "out of order", "due today", "50% off", "invoice", "receipt", "draft", "final", "void",
+    "sale",
+    "open",
+    "closed",
+    "exit",
+    "stop",
+    "free",
+    "new",
+    "danger",
+    "hello",
+    "help",
+    "menu",
+    "taxi",
+    "hotel",
+    "bank",
+    "news",
+    "music",
+    "coffee",
+    "pizza",
+    "welcome",
+    "warning",
+    "private",
+    "parking",
+    "police",
+    "total",
+    "paid",
+    "urgent",
+    "error",
+    "login",
+    "search",
+    "cancel",
+    "yes",
+    "no",
+    "push",
+    "pull",
+    "wet paint",
+    "no entry",
+    "thank you",
+    "happy birthday",
+    "for rent",
+    "sold out",
+    "out of order",
+    "due today",
+    "50% off",
+    "invoice",
+    "receipt",
+    "draft",
+    "final",
+    "void",
 )
 
 _SIDE = 128  # pixels of the finished picture
@@ -86,22 +150,42 @@ def _star(x: float, y: float, r: float) -> list[Point]:
 def _heart(x: float, y: float, r: float) -> list[Point]:
     turns = [2 * math.pi * k / 40 for k in range(40)]
     return [
-        (x + r * math.sin(t) ** 3,
-         y - r / 16 * (13 * math.cos(t) - 5 * math.cos(2 * t) - 2 * math.cos(3 * t) - math.cos(4 * t)))
+        (
+            x + r * math.sin(t) ** 3,
+            y - r / 16 * (13 * math.cos(t) - 5 * math.cos(2 * t) - 2 * math.cos(3 * t) - math.cos(4 * t)),
+        )
         for t in turns
     ]
 
 
 def _cross(x: float, y: float, r: float) -> list[Point]:
     a = 0.33 * r
-    offsets = [(-a, -r), (a, -r), (a, -a), (r, -a), (r, a), (a, a), (a, r), (-a, r), (-a, a), (-r, a), (-r, -a), (-a, -a)]
+    offsets = [
+        (-a, -r),
+        (a, -r),
+        (a, -a),
+        (r, -a),
+        (r, a),
+        (a, a),
+        (a, r),
+        (-a, r),
+        (-a, a),
+        (-r, a),
+        (-r, -a),
+        (-a, -a),
+    ]
     return [(x + dx, y + dy) for dx, dy in offsets]
 
 
-def _arrow(dx: int, dy: int) -> Callable[[float, float, float], list[Point]]:
+def _arrow(turns: int) -> Callable[[float, float, float], list[Point]]:
+    """An upright arrow, turned clockwise by so many quarters."""
+
     def points(x: float, y: float, r: float) -> list[Point]:
-        upright = [(0, -r), (0.8 * r, 0), (0.3 * r, 0), (0.3 * r, r), (-0.3 * r, r), (-0.3 * r, 0), (-0.8 * r, 0)]
-        return [(x - px * dy - py * dx, y + px * dx - py * dy) for px, py in upright]
+        a, b = 0.8 * r, 0.3 * r
+        offsets = [(0.0, -r), (a, 0.0), (b, 0.0), (b, r), (-b, r), (-b, 0.0), (-a, 0.0)]
+        for _ in range(turns):
+            offsets = [(-dy, dx) for dx, dy in offsets]
+        return [(x + dx, y + dy) for dx, dy in offsets]
 
     return points
 
@@ -120,10 +204,10 @@ SHAPES: dict[str, Callable[[float, float, float], list[Point]]] = {
     "star": _star,
     "heart": _heart,
     "cross": _cross,
-    "arrow pointing up": _arrow(0, 1),
-    "arrow pointing down": _arrow(0, -1),
-    "arrow pointing left": _arrow(-1, 0),
-    "arrow pointing right": _arrow(1, 0),
+    "arrow pointing up": _arrow(0),
+    "arrow pointing down": _arrow(2),
+    "arrow pointing left": _arrow(3),
+    "arrow pointing right": _arrow(1),
 }
 
 
@@ -154,8 +238,10 @@ def _spread(rng: np.random.Generator, count: int) -> list[Point]:
     side = 2 if count <= 3 else 3 if count <= 7 else 4
     cells = rng.permutation(side * side)[:count]
     jitter = rng.uniform(-0.12, 0.12, (count, 2)) / side
-    return [((c % side + 0.5) / side + dx, (c // side + 0.5) / side + dy)
-            for c, (dx, dy) in zip(cells.tolist(), jitter.tolist(), strict=True)]
+    return [
+        ((c % side + 0.5) / side + dx, (c // side + 0.5) / side + dy)
+        for c, (dx, dy) in zip(cells.tolist(), jitter.tolist(), strict=True)
+    ]
 
 
 def _items(rng: np.random.Generator, kind: str, background: str) -> tuple[Item, ...]:
@@ -179,8 +265,9 @@ def _items(rng: np.random.Generator, kind: str, background: str) -> tuple[Item, 
         looks = list(zip(few_shapes, few_colours, strict=True))
     else:
         looks = [(_pick(rng, few_shapes), _pick(rng, few_colours)) for _ in range(count)]
-    return tuple(Item(s, c, x, y, radius * float(rng.uniform(0.75, 1.1)))
-                 for (s, c), (x, y) in zip(looks, centres, strict=True))
+    return tuple(
+        Item(s, c, x, y, radius * float(rng.uniform(0.75, 1.1))) for (s, c), (x, y) in zip(looks, centres, strict=True)
+    )
 
 
 def _write(canvas: ImageDraw.ImageDraw, rng: np.random.Generator, word: str, ink: tuple[int, int, int]) -> None:
@@ -191,7 +278,10 @@ def _write(canvas: ImageDraw.ImageDraw, rng: np.random.Generator, word: str, ink
     font = ImageFont.load_default(40.0)
     left, top, right, bottom = canvas.multiline_textbbox((0, 0), written, font=font)
     font = ImageFont.load_default(max(40.0 * min(size / (right - left), size / (bottom - top)), 12.0))
-    centre = (side / 2 + float(rng.uniform(-0.04, 0.04)) * side, side / 2 + float(rng.uniform(-0.2, 0.2)) * side)
+    centre = (
+        side / 2 + float(rng.uniform(-0.04, 0.04)) * side,
+        side / 2 + float(rng.uniform(-0.2, 0.2)) * side,
+    )
     canvas.multiline_text(centre, written, fill=ink, font=font, anchor="mm", align="center")
 
 
@@ -220,13 +310,22 @@ def draw(rng: np.random.Generator, kind: str | None = None) -> Scene:
 def caption(scene: Scene, rng: np.random.Generator) -> str:
     """One true sentence about the scene; the generator chooses how much it tells."""
     if scene.word is not None:
-        return _pick(rng, [f'a sign that says "{scene.word}"', f"the word {scene.word}", f"{scene.ink} text: {scene.word}"])
+        return _pick(
+            rng,
+            [f'a sign that says "{scene.word}"', f"the word {scene.word}", f"{scene.ink} text: {scene.word}"],
+        )
     first = scene.items[0]
     look = f"{first.colour} {first.shape}"
     article = _article(look)
     if scene.kind == "single":
-        return _pick(rng, [f"{article} {look}", f"a picture of {article} {look}",
-                           f"{article} {look} on a {scene.background} background"])
+        return _pick(
+            rng,
+            [
+                f"{article} {look}",
+                f"a picture of {article} {look}",
+                f"{article} {look} on a {scene.background} background",
+            ],
+        )
     if scene.kind == "place":
         return f"{article} {look} at the {first.place}" if rng.random() < 0.7 else f"a small {look}"
     if scene.kind == "count":

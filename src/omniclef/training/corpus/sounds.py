@@ -1,8 +1,8 @@
 """Training records about sound: digits, drink orders, wake words, spoken requests and sounds without words.
 
-Real recordings: the train splits of the Free Spoken Digit Dataset (CC BY-SA 4.0), of Picovoice's coffee orders and of
-its wake words (Apache-2.0). Everything else is spoken by espeak-ng or computed. Questions are worded anew for each
-record; options are subsets, shuffled, with and without descriptions.
+Real recordings: the train splits of the Free Spoken Digit Dataset (CC BY-SA 4.0), of Picovoice's coffee
+orders and of its wake words (Apache-2.0). Everything else is spoken by espeak-ng or computed. Questions are
+worded anew for each record; options are subsets, shuffled, with and without descriptions.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from omniclef.training.corpus import phrases, synth
 from omniclef.training.corpus.speech import Speaker
 from omniclef.training.records import LabelledRecord
 
-__all__ = ["COFFEE_SLOTS", "SNIPS", "build", "coffee_value", "read"]
+__all__ = ["COFFEE_SLOTS", "SNIPS", "build", "coffee_value", "draw", "plain", "read", "speakable"]
 
 Rng = np.random.Generator
 Wire = dict[str, Any]
 Clip = Path | npt.NDArray[np.float32]
+Asked = tuple[str, Wire, bool | str | int]
 T = TypeVar("T")
 
 SNIPS = {
@@ -39,11 +40,27 @@ SNIPS = {
 }
 COFFEE_SLOTS = {
     "coffeeDrink": ("Which drink is ordered?", "Name the drink.", "What does the customer want to drink?"),
-    "size": ("Which size is ordered?", "How large should the cup be?", "What size does the customer ask for?"),
-    "roast": ("Which roast is wanted?", "How dark should the roast be?", "What roast does the customer ask for?"),
-    "numberOfShots": ("How many shots?", "How many shots of espresso does the customer ask for?", "Number of shots"),
+    "size": (
+        "Which size is ordered?",
+        "How large should the cup be?",
+        "What size does the customer ask for?",
+    ),
+    "roast": (
+        "Which roast is wanted?",
+        "How dark should the roast be?",
+        "What roast does the customer ask for?",
+    ),
+    "numberOfShots": (
+        "How many shots?",
+        "How many shots of espresso does the customer ask for?",
+        "Number of shots",
+    ),
     "milkAmount": ("Which milk or cream is wanted?", "What kind of milk does the customer ask for?", "Milk"),
-    "sugarAmount": ("Which sugar or sweetener?", "What does the customer want to sweeten it with?", "Sweetener"),
+    "sugarAmount": (
+        "Which sugar or sweetener?",
+        "What does the customer want to sweeten it with?",
+        "Sweetener",
+    ),
 }
 _VALUES: dict[str, tuple[str, ...]] = {
     "coffeeDrink": phrases.DRINKS[:10],
@@ -60,8 +77,8 @@ _NOTHING = ("none", "not said", "nothing", "not mentioned")
 def build(data: Path, seed: int, *, spoken: int = 1500, cache: Path | None = None) -> Iterator[LabelledRecord]:
     """Every family in turn. ``data`` is the folder with ``audio/``, ``text/`` and ``bench/``.
 
-    ``spoken`` counts the records that espeak-ng speaks; ``cache`` keeps their sound between runs. One record in ten
-    is for validation, chosen by its clip or text and not by the seed.
+    ``spoken`` counts the records that espeak-ng speaks; ``cache`` keeps their sound between runs. One record
+    in ten is for validation, chosen by its clip or text and not by the seed.
     """
     rng = np.random.default_rng(seed)
     yield from _digits(data, rng)
@@ -90,7 +107,7 @@ def coffee_value(slot: str, said: str | None) -> str:
     return said.strip()
 
 
-# --- wording -----------------------------------------------------------------------------------------------------
+# --- wording -------------------------------------------------------------------------------------------
 
 
 def _split(key: str) -> Literal["train", "valid"]:
@@ -102,9 +119,15 @@ def _one(rng: Rng, values: Sequence[str]) -> str:
 
 
 def _choice(
-    rng: Rng, asks: Sequence[str], right: str, others: Sequence[str], words: Mapping[str, str | None] | None = None
+    rng: Rng,
+    asks: Sequence[str],
+    right: str,
+    others: Sequence[str],
+    words: Mapping[str, str | None] | None = None,
 ) -> Wire:
-    """A choice between ``right`` and some of ``others``, at least one, in random order; a quarter have no instruction."""
+    """A choice between ``right`` and some of ``others``, at least one, in random order; a quarter have no
+    instruction.
+    """
     most = len(others)
     count = most if rng.random() < 0.4 else int(rng.integers(1, most + 1))
     keys = [right, *(others[i] for i in rng.permutation(most)[:count])]
@@ -127,9 +150,23 @@ def _state(rng: Rng) -> str:
     return _one(rng, ("", "", "", "A recording.", "Listen to the clip.", "The caller said this."))
 
 
+_SPEECH = (
+    "Does somebody speak words?",
+    "Is there speech in this recording?",
+    "Can a person be heard talking?",
+)
+
+
 def _record(
-    family: str, rng: Rng, clip: Clip, asked: Sequence[tuple[str, Wire, bool | str | int]], key: str
+    family: str,
+    rng: Rng,
+    clip: Clip,
+    asked: Sequence[Asked],
+    key: str,
+    talks: bool = True,
 ) -> LabelledRecord:
+    speech: Wire = {"type": "noul", "instructions": _one(rng, _SPEECH)}
+    asked = [*asked, ("speech", speech, talks)] if rng.random() < 0.3 else list(asked)
     order = [asked[i] for i in rng.permutation(len(asked))]
     return LabelledRecord(
         family=family,
@@ -146,11 +183,16 @@ def _yes_no(rng: Rng, right: str, others: Sequence[str], asks: Sequence[str]) ->
     return _noul(rng, asks, right if truth else _one(rng, others)), truth
 
 
-# --- real recordings ---------------------------------------------------------------------------------------------
+# --- real recordings -----------------------------------------------------------------------------------
 
 
 def _digits(data: Path, rng: Rng) -> Iterator[LabelledRecord]:
-    asks = ("Which digit is spoken?", "What number does the speaker say?", "Spoken digit", "Which number do you hear?")
+    asks = (
+        "Which digit is spoken?",
+        "What number does the speaker say?",
+        "Spoken digit",
+        "Which number do you hear?",
+    )
     for row in read(data / "audio/fsdd.train.jsonl"):
         value = int(row["label"])
         style = int(rng.integers(3))
@@ -161,14 +203,17 @@ def _digits(data: Path, rng: Rng) -> Iterator[LabelledRecord]:
         others = [name for name in names if name != names[value]]
         said = phrases.DIGITS[value]
         noul, truth = _yes_no(
-            rng, said, [d for d in phrases.DIGITS if d != said], ("Is the spoken digit {}?", "Does the speaker say {}?")
+            rng,
+            said,
+            [d for d in phrases.DIGITS if d != said],
+            ("Is the spoken digit {}?", "Does the speaker say {}?"),
         )
         size: Wire = {
             "type": "score",
             "instructions": "How large is the spoken number?",
             "criteria": ["zero to two", "three to six", "seven to nine"],
         }
-        asked = [
+        asked: list[Asked] = [
             ("digit", _choice(rng, asks, names[value], others, words), names[value]),
             ("same", noul, truth),
             ("size", size, (value > 2) + (value > 6)),
@@ -176,16 +221,16 @@ def _digits(data: Path, rng: Rng) -> Iterator[LabelledRecord]:
         yield _record("spoken digits", rng, data / row["file"], asked, row["file"])
 
 
-def _slot_questions(rng: Rng, values: Mapping[str, str]) -> list[tuple[str, Wire, bool | str | int]]:
+def _slot_questions(rng: Rng, values: Mapping[str, str]) -> list[Asked]:
     """Three of the six slots as choices, and one as a noul; ``values`` holds a class for each slot."""
     nothing = _one(rng, _NOTHING)
-    asked: list[tuple[str, Wire, bool | str | int]] = []
+    asked: list[Asked] = []
     for slot in [list(COFFEE_SLOTS)[i] for i in rng.permutation(6)[:3]]:
         right = nothing if values[slot] == "none" else values[slot]
         options = [*_VALUES[slot], *([] if slot == "coffeeDrink" else [nothing])]
         asked.append((slot, _choice(rng, COFFEE_SLOTS[slot], right, [v for v in options if v != right]), right))
-    slot = _one(rng, list(COFFEE_SLOTS))
-    truth = bool(rng.random() < 0.5) and values[slot] != "none"
+    truth = bool(rng.random() < 0.5)
+    slot = _one(rng, [name for name in COFFEE_SLOTS if values[name] != "none"] if truth else list(COFFEE_SLOTS))
     about = values[slot] if truth else _one(rng, [v for v in _VALUES[slot] if v != values[slot]])
     asks = ("Does the customer ask for {}?", "Is {} part of the order?", "Did the customer order {}?")
     return [*asked, ("wants", _noul(rng, asks, about), truth)]
@@ -209,7 +254,11 @@ def _coffee(data: Path, rng: Rng) -> Iterator[LabelledRecord]:
             asked = _slot_questions(rng, values)
             intent = _choice(rng, asks, "order a drink", list(_INTENTS)[1:], _INTENTS)
             yield _record(
-                "coffee orders", rng, data / row["file"], [*asked, ("intent", intent, "order a drink")], row["file"]
+                "coffee orders",
+                rng,
+                data / row["file"],
+                [*asked, ("intent", intent, "order a drink")],
+                row["file"],
             )
 
 
@@ -218,11 +267,14 @@ def _wake(data: Path, rng: Rng) -> Iterator[LabelledRecord]:
     for row in read(data / "audio/wake_words.train.jsonl"):
         others = [word for word in phrases.WAKE_WORDS if word != row["label"]]
         noul, truth = _yes_no(rng, row["label"], others, ("Does the speaker say {}?", "Is the wake word {}?"))
-        asked = [("word", _choice(rng, asks, row["label"], others), row["label"]), ("same", noul, truth)]
+        asked: list[Asked] = [
+            ("word", _choice(rng, asks, row["label"], others), row["label"]),
+            ("same", noul, truth),
+        ]
         yield _record("wake words", rng, data / row["file"], asked, row["file"])
 
 
-# --- made by us --------------------------------------------------------------------------------------------------
+# --- made by us ----------------------------------------------------------------------------------------
 
 
 def _spoken_orders(speaker: Speaker, rng: Rng, count: int, seed: int) -> Iterator[LabelledRecord]:
@@ -240,7 +292,11 @@ def _spoken_orders(speaker: Speaker, rng: Rng, count: int, seed: int) -> Iterato
 
 
 def _spoken_intents(data: Path, speaker: Speaker, rng: Rng, count: int, seed: int) -> Iterator[LabelledRecord]:
-    asks = ("What does the user want?", "Intent of the spoken request", "Which of these does the caller ask for?")
+    asks = (
+        "What does the user want?",
+        "Intent of the spoken request",
+        "Which of these does the caller ask for?",
+    )
     snips = [(row["text"], row["label"], SNIPS) for row in read(data / "text/snips.train.jsonl")]
     schemas = {row["service"]: row["intents"] for row in read(data / "bench/sgd/schemas.jsonl")}
     dialogues = [
@@ -248,10 +304,10 @@ def _spoken_intents(data: Path, speaker: Speaker, rng: Rng, count: int, seed: in
         for row in read(data / "bench/sgd/train.jsonl")
         if row["intent"] in schemas[row["service"]] and len(schemas[row["service"]]) > 1 and not row["context"]
     ]
-    pool = [*_some(rng, snips, count), *_some(rng, dialogues, count)]
-    chosen = [row for row in pool if _speakable(row[0])]
-    for text, label, intents in _some(rng, chosen, count):
-        ((_, clip),) = speaker.say_all([_plain(text)], seed)
+    pool = [*draw(rng, snips, count), *draw(rng, dialogues, count)]
+    chosen = [row for row in pool if speakable(row[0])]
+    for text, label, intents in draw(rng, chosen, count):
+        ((_, clip),) = speaker.say_all([plain(text)], seed)
         named = {_spaced(name): told for name, told in intents.items()}
         right = _spaced(label)
         question = _choice(rng, asks, right, [name for name in named if name != right], named)
@@ -263,18 +319,18 @@ def _spoken_texts(data: Path, speaker: Speaker, rng: Rng, count: int, seed: int)
     asks = ("What is said?", "Which of these is spoken?", "Choose the words of the speaker.", "Transcript")
     sentences = [row["text"] for row in read(data / "text/go_emotions.train.jsonl")]
     sentences += [row["utterance"] for row in read(data / "bench/sgd/train.jsonl")]
-    sentences = [_plain(text) for text in _some(rng, [s for s in sentences if _speakable(s)], count)]
+    sentences = [plain(text) for text in draw(rng, [s for s in sentences if speakable(s)], count)]
     commands = [phrases.command(rng) for _ in range(count)]
     pools = (list(phrases.WORDS), sorted(set(sentences)), sorted(set(commands)))
     for _ in range(count):
         pool = pools[int(rng.integers(3))]
-        some = list(dict.fromkeys(_some(rng, pool, int(rng.integers(2, 21)))))
-        if len(some) < 2:
+        if len(pool) < 2:
             continue
-        right, others = some[0], some[1:]
+        right, *others = draw(rng, pool, int(rng.integers(2, 21)))
         ((_, clip),) = speaker.say_all([right], seed)
         noul, truth = _yes_no(rng, right, others, ('Does the speaker say "{}"?', 'Is "{}" what was said?'))
-        yield _record("spoken texts", rng, clip, [("said", _choice(rng, asks, right, others), right), ("same", noul, truth)], right)
+        asked: list[Asked] = [("said", _choice(rng, asks, right, others), right), ("same", noul, truth)]
+        yield _record("spoken texts", rng, clip, asked, right)
 
 
 def _generated(rng: Rng, each: int = 12) -> Iterator[LabelledRecord]:
@@ -284,19 +340,21 @@ def _generated(rng: Rng, each: int = 12) -> Iterator[LabelledRecord]:
         for index in range(each):
             clip = synth.make(kind, rng, float(rng.uniform(0.8, 4.0)))
             name = _one(rng, (kind, *synth.KINDS[kind][1]))
-            rest = [k for k in _some(rng, kinds, int(rng.integers(2, 20))) if k != kind and not _akin(k, kind)]
+            rest = [k for k in draw(rng, kinds, int(rng.integers(2, 20))) if k != kind and not _akin(k, kind)]
             others = [_one(rng, (k, *synth.KINDS[k][1])) for k in rest] or ["someone speaks"]
             noul, truth = _yes_no(rng, name, others, ("Can you hear this: {}?", "Is this the sound of {}?"))
-            speech: Wire = {"type": "noul", "instructions": "Does somebody speak words?"}
-            asked = [("sound", _choice(rng, asks, name, others), name), ("hear", noul, truth), ("speech", speech, False)]
-            yield _record("generated sounds", rng, clip, asked, f"{kind} {index}")
+            asked: list[Asked] = [("sound", _choice(rng, asks, name, others), name), ("hear", noul, truth)]
+            yield _record("generated sounds", rng, clip, asked, f"{kind} {index}", talks=False)
 
 
 _AKIN = (
-    {"siren", "ambulance", "alarm"}, {"beep", "beeping", "tone", "alarm"}, {"rain", "static", "running water", "sea waves"},
+    {"siren", "ambulance", "alarm"}, {"beep", "beeping", "tone", "alarm"}, {"rain", "static",
+    "running water", "sea waves"},
     {"engine", "engine revving"}, {"applause", "clapping", "rain"}, {"explosion", "thunder", "gunshots"},
-    {"bell", "doorbell"}, {"chords", "piano", "guitar", "violin", "flute", "drums"}, {"drill", "vacuum cleaner", "airplane"},
-    {"wind", "sea waves", "breathing"}, {"tone", "hum", "dial tone"}, {"dripping", "running water"}, {"knocking", "footsteps"},
+    {"bell", "doorbell"}, {"chords", "piano", "guitar", "violin", "flute", "drums"}, {"drill",
+    "vacuum cleaner", "airplane"},
+    {"wind", "sea waves", "breathing"}, {"tone", "hum", "dial tone"}, {"dripping", "running water"},
+    {"knocking", "footsteps"},
 )  # fmt: skip
 """Kinds that an honest listener may confuse: never offered against each other."""
 
@@ -305,15 +363,18 @@ def _akin(a: str, b: str) -> bool:
     return any(a in group and b in group for group in _AKIN)
 
 
-def _some(rng: Rng, values: Sequence[T], count: int) -> list[T]:
+def draw(rng: Rng, values: Sequence[T], count: int) -> list[T]:
+    """At most ``count`` of the values, drawn without return."""
     return [values[i] for i in rng.permutation(len(values))[:count]]
 
 
-def _speakable(text: str) -> bool:
+def speakable(text: str) -> bool:
+    """Short enough to say, three to fourteen words, and plain ASCII."""
     return 3 <= len(text.split()) <= 14 and len(text) < 95 and text.isascii()
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """Only what is spoken: letters, digits and the marks that shape a sentence."""
     return re.sub(r"\s+", " ", re.sub(r"[^A-Za-z0-9 ,.?!']", " ", text)).strip()
 
 

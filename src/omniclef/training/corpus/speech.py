@@ -1,6 +1,8 @@
-"""Speech made by espeak-ng for training: any text in many voices, speeds, pitches and rooms, seeded and cached.
+"""Speech made by espeak-ng for training: any text in many voices, speeds, pitches and rooms, seeded and
+cached.
 
-Knows espeak-ng's command line and nothing of questions or models. The same text, seed and manner give the same samples.
+Knows espeak-ng's command line and nothing of questions or models. The same text, seed and manner give the
+same samples.
 """
 
 from __future__ import annotations
@@ -29,15 +31,20 @@ ACCENTS = (
     "en-gb-x-gbcwmd", "en-029", "en-us-nyc",
 )  # fmt: skip
 VARIANTS = (
-    "", "f1", "f2", "f3", "f4", "f5", "m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8", "klatt", "klatt2", "klatt4",
-    "Alicia", "Andrea", "Annie", "adam", "Alex", "belinda", "benjamin", "caleb", "david", "edward", "Gene", "iven",
-    "Jacky", "John", "Lee", "linda", "max", "Michael", "Nguyen", "paul", "pedro", "quincy", "rob", "steph", "Storm",
+    "", "f1", "f2", "f3", "f4", "f5", "m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8", "klatt", "klatt2",
+    "klatt4",
+    "Alicia", "Andrea", "Annie", "adam", "Alex", "belinda", "benjamin", "caleb", "david", "edward", "Gene",
+    "iven",
+    "Jacky", "John", "Lee", "linda", "max", "Michael", "Nguyen", "paul", "pedro", "quincy", "rob", "steph",
+    "Storm",
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How a text is spoken and recorded. speed: words a minute; pitch: 0 to 99; snr: decibels, None for no noise."""
+    """How a text is spoken and recorded. speed: words a minute; pitch: 0 to 99; snr: decibels, None for no
+    noise.
+    """
 
     voice: str = "en-us"
     speed: int = 160
@@ -52,7 +59,9 @@ class Manner:
 
 
 def manner(rng: np.random.Generator) -> Manner:
-    """One manner out of the wide range that training wants: four in ten are noisy, some narrow-band or in a room."""
+    """One manner out of the wide range that training wants: four in ten are noisy, some narrow-band or in a
+    room.
+    """
     variant = VARIANTS[rng.integers(len(VARIANTS))]
     accent = ACCENTS[rng.integers(len(ACCENTS))]
     return Manner(
@@ -78,7 +87,9 @@ class Speaker:
     def __init__(self, folder: Path | None = None) -> None:
         program = shutil.which("espeak-ng")
         if program is None:
-            raise OmniclefError("speech for training needs the program espeak-ng; install it with: apt install espeak-ng")
+            raise OmniclefError(
+                "speech for training needs the program espeak-ng; install it with: apt install espeak-ng"
+            )
         self._program = program
         self._folder = folder
         if folder is not None:
@@ -92,14 +103,16 @@ class Speaker:
         name = hashlib.sha256(f"{text}\0{how}\0{seed}".encode()).hexdigest()[:24]
         path = self._folder / name[:2] / f"{name}.npy"
         if path.exists():
-            return np.load(path).astype(np.float32) / 32767
+            return _kept(path)
         samples = soften(self._speak(text, how), how, np.random.default_rng(seed))
         path.parent.mkdir(exist_ok=True)
         np.save(path, np.round(samples * 32767).astype(np.int16))
-        return np.load(path).astype(np.float32) / 32767
+        return _kept(path)
 
     def say_all(self, texts: Iterable[str], seed: int) -> Iterable[tuple[str, Array]]:
-        """Each text in a manner of its own, drawn from the text and ``seed``, not from its place in the list."""
+        """Each text in a manner of its own, drawn from the text and ``seed``, not from its place in the
+        list.
+        """
         for text in texts:
             own = int.from_bytes(hashlib.sha256(f"{seed}\0{text}".encode()).digest()[:8], "big")
             yield text, self.say(text, manner(np.random.default_rng(own)), seed=own & 0xFFFF)
@@ -113,14 +126,20 @@ class Speaker:
         return _samples(done.stdout)
 
 
+def _kept(path: Path) -> Array:
+    samples: Array = np.load(path).astype(np.float32) / 32767
+    return samples
+
+
 def _samples(raw: bytes) -> Array:
     with wave.open(io.BytesIO(raw)) as file:
         rate = file.getframerate()
-    data = np.frombuffer(raw[44:][: (len(raw) - 44) // 2 * 2], dtype="<i2")  # a stream's header overstates its length
+    # The header of a stream overstates its length, so the samples are taken by what is there.
+    data = np.frombuffer(raw[44:][: (len(raw) - 44) // 2 * 2], dtype="<i2")
     return resample(data.astype(np.float32) / 32768, rate)
 
 
-def resample(samples: Array, rate: int, to: int = RATE) -> Array:
+def resample(samples: npt.NDArray[np.floating], rate: int, to: int = RATE) -> Array:
     """Band-limited resampling of a whole clip by its spectrum; the clip's ends are padded against ringing."""
     if rate == to or len(samples) == 0:
         return samples.astype(np.float32)
@@ -139,16 +158,20 @@ def resample(samples: Array, rate: int, to: int = RATE) -> Array:
 
 
 def soften(samples: Array, how: Manner, rng: np.random.Generator) -> Array:
-    """Adds the silence around, the room, the narrow band, the noise and the level of ``how``; peaks stay below 1."""
+    """Adds the silence around, the room, the narrow band, the noise and the level of ``how``; peaks stay
+    below 1.
+    """
     quiet = [np.zeros(round(seconds * RATE), np.float32) for seconds in (how.before, how.after)]
     out = np.concatenate([quiet[0], samples, quiet[1]]).astype(np.float64)
     if how.echo:
         length = round(how.echo * RATE)
         tail = rng.standard_normal(length) * np.exp(-6 * np.arange(length) / length) * 0.12
         tail[0] = 1.0
-        out = np.fft.irfft(np.fft.rfft(out, 2 * len(out) + length) * np.fft.rfft(tail, 2 * len(out) + length))[: len(out)]
+        out = np.fft.irfft(np.fft.rfft(out, 2 * len(out) + length) * np.fft.rfft(tail, 2 * len(out) + length))[
+            : len(out)
+        ]
     if how.narrow:
-        out = resample(resample(out.astype(np.float32), RATE, 8000), 8000).astype(np.float64)
+        out = resample(resample(out, RATE, 8000), 8000).astype(np.float64)
     if how.snr is not None:
         power = float(np.mean(samples.astype(np.float64) ** 2))
         out = out + _noise(len(out), how.hiss, rng) * np.sqrt(power) * 10 ** (-how.snr / 20)
@@ -157,7 +180,9 @@ def soften(samples: Array, how: Manner, rng: np.random.Generator) -> Array:
 
 
 def _noise(length: int, hiss: float, rng: np.random.Generator) -> npt.NDArray[np.float64]:
-    """Unit-power noise between a rumble (``hiss`` 0: power falls with frequency squared) and white noise (1)."""
+    """Unit-power noise between a rumble (``hiss`` 0: power falls with frequency squared) and white noise
+    (1).
+    """
     spectrum = np.fft.rfft(rng.standard_normal(length))
     frequency = np.maximum(np.arange(len(spectrum)), 1 + length // 200)
     shaped = np.fft.irfft(spectrum * frequency ** (hiss - 1.0), length)

@@ -1,8 +1,8 @@
 """How people word the same question: paraphrases of instructions, names for "none of these", for yes and no.
 
-Schema variation replaces or drops only instructions listed here: any other wording carries facts of its own record.
-Paraphrases stay with everyday words, because an encoder that reads options beside the rare words of their
-instruction would otherwise meet each option in too many texts to cache.
+Schema variation replaces or drops only instructions listed here: any other wording carries facts of its own
+record. Paraphrases stay with everyday words, because an encoder that reads options beside the rare words of
+their instruction would otherwise meet each option in too many texts to cache.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ YES_NO: tuple[tuple[str, str], ...] = (
     ("it does", "it does not"),
     ("correct", "incorrect"),
 )
-"""Pairs of names for the two sides of a noul; a choice between the first two kinds is read as a noul again."""
+"""Pairs of names for the two sides of a noul; a choice between the first two kinds is read as a noul
+again.
+"""
 
 SIDES: tuple[tuple[str, str], ...] = (
     ("Yes, this is the case.", "No, this is not the case."),
@@ -96,7 +98,11 @@ _GROUPS: tuple[tuple[str, ...], ...] = (
         "Classify the language of the post.",
         "Choose the kind of language.",
     ),
-    ("Is the language offensive?", "Does the text contain offensive words?", "Is this message rude or vulgar?"),
+    (
+        "Is the language offensive?",
+        "Does the text contain offensive words?",
+        "Is this message rude or vulgar?",
+    ),
     (
         "Does the text contain personal data?",
         "Is there any personal information in this text?",
@@ -117,7 +123,11 @@ _GROUPS: tuple[tuple[str, ...], ...] = (
         "Is this a clickbait title?",
         "Does the title tease instead of informing?",
     ),
-    ("What kind of headline is this?", "Choose the kind of title.", "Which type of headline does it look like?"),
+    (
+        "What kind of headline is this?",
+        "Choose the kind of title.",
+        "Which type of headline does it look like?",
+    ),
     (
         "Is this email spam?",
         "Is this mail unwanted advertising or a scam?",
@@ -131,7 +141,11 @@ _GROUPS: tuple[tuple[str, ...], ...] = (
         "Is this sarcasm?",
         "Is the text ironic?",
     ),
-    ("Is the comment toxic?", "Is this comment harmful or abusive?", "Should a moderator remove this comment?"),
+    (
+        "Is the comment toxic?",
+        "Is this comment harmful or abusive?",
+        "Should a moderator remove this comment?",
+    ),
     (
         "How hard is this text to read?",
         "What reading level does the text have?",
@@ -205,7 +219,12 @@ _GROUPS: tuple[tuple[str, ...], ...] = (
     ("How long is the text?", "Rate the length of the message."),
     ("How warm is it?", "Which temperature does the text describe?", "Rate the temperature."),
     ("How expensive is the product?", "Which price level is meant?", "Rate the price."),
-    ("How satisfied is the customer?", "Rate the customer's satisfaction.", "satisfaction", "How happy is the writer?"),
+    (
+        "How satisfied is the customer?",
+        "Rate the customer's satisfaction.",
+        "satisfaction",
+        "How happy is the writer?",
+    ),
     ("How severe is the problem?", "Rate the severity.", "How much harm does the problem do?"),
     ("How certain is the writer?", "Rate how sure the writer is.", "How confident does the writer sound?"),
     (
@@ -234,7 +253,11 @@ _GROUPS: tuple[tuple[str, ...], ...] = (
         "Is the language of the message insulting?",
         "Does the customer attack our staff?",
     ),
-    ("Is the message advertising?", "Does the writer try to sell us something?", "Is this unwanted promotion?"),
+    (
+        "Is the message advertising?",
+        "Does the writer try to sell us something?",
+        "Is this unwanted promotion?",
+    ),
     (
         "Does the customer want to cancel?",
         "Is this about ending a contract?",
@@ -242,7 +265,11 @@ _GROUPS: tuple[tuple[str, ...], ...] = (
     ),
     ("Does the message praise us?", "Is the customer pleased?", "Is this positive feedback?"),
     ("Does the writer ask to speak to a person?", "Does the customer ask for a human?"),
-    ("What is the status of the order?", "Which status does the order have?", "Where is the order in the process?"),
+    (
+        "What is the status of the order?",
+        "Which status does the order have?",
+        "Where is the order in the process?",
+    ),
     ("Which priority does the ticket have?", "What is the priority?", "priority"),
     ("Has the order been paid?", "Is the payment done?", "Is the order settled?"),
     ("Who spoke last?", "Whose turn was the last one?"),
