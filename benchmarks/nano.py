@@ -156,7 +156,7 @@ def _rows(bench: Bench, sheet: Sheet, what: str, found: Mapping[str, list[float]
     ours = statistics.median(found[OURS])
     for name, times in found.items():
         median, p95 = statistics.median(times), float(np.percentile(times, 95))
-        ratio = "" if name == OURS else f"{median / ours:.1f}x"
+        ratio = "" if name == OURS else f"{median / ours:.3g}x"
         sheet.add(what, name, str(len(times)), f"{median:.2f}", f"{p95:.2f}", ratio)
         figure = {"samples": len(times), "median_ms": median, "p95_ms": p95, "times_nano": median / ours}
         bench.figures.setdefault("latency", {}).setdefault(what, {})[name] = figure
@@ -260,7 +260,7 @@ def targets(bench: Bench) -> Sheet:
     sheet = Sheet("Targets", ("what", "wanted", "measured"))
     for what, row in bench.figures["latency"].items():
         if what.startswith("3 questions") and Pipeline.name in row:
-            measured = f"{row[Pipeline.name]['times_nano']:.1f}x"
+            measured = f"{row[Pipeline.name]['times_nano']:.3g}x"
             sheet.add(f"{what}: faster than the pipeline, at the median", f">= {TARGETS['pipeline']:g}x", measured)
     rates = bench.figures["throughput"]
     for name in ("one at a time", "one at a time, fresh cache each"):

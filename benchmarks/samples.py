@@ -23,7 +23,7 @@ _WORDS = (
     "the a customer order payment card late again twice money back please help want need since day week month "
     "account phone email letter shop store box broken lost found wrong right new old price paid sent open closed "
     "never always today monday friday morning night call answer nobody team manager driver house street city "
-    "app page screen button error login bank charge bill number name change cancel return keep wait and but or"
+    "app page screen button error entry bank charge bill number name change cancel return keep wait and but or"
 )
 WORDS = _WORDS.split()
 

@@ -89,10 +89,16 @@ class Suite:
     def _locate(self, folder: DataFolder) -> Any:
         return lambda key: folder.file(self.files[key], self.name, self.source)
 
-    def _options(self, folder: DataFolder, source: Mapping[str, Any]) -> dict[str, str]:
-        where = source.get("where", {})
+    def _options(self, folder: DataFolder, source: Mapping[str, Any]) -> dict[str, Any]:
+        """Options from a table; ``inputs`` names a column of parameters, whose names join the description."""
+        where, inputs = source.get("where", {}), source.get("inputs")
+
+        def described(row: Mapping[str, Any]) -> Any:
+            text = row[source["description"]]
+            return {"description": text, "inputs": list(row[inputs] or {})} if inputs else text
+
         return {
-            row[source["name"]]: row[source["description"]]
+            row[source["name"]]: described(row)
             for row in read_table(self._locate(folder)(source["file"]))
             if all(row[key] == value for key, value in where.items())
         }

@@ -153,12 +153,13 @@ def _side(option: Option, asked: str) -> OptionPieces:
 
 
 def _described(option: Option) -> str:
+    """The description in words, without examples; fields beside ``description`` follow it with their names."""
     value: Any = option.description
-    if isinstance(value, dict):
-        value = {k: v for k, v in value.items() if k != "examples" or not isinstance(v, list)}
-        if value.keys() == {"description"}:
-            value = value["description"]
-    return "" if value in (None, {}) else words(value).strip()
+    if not isinstance(value, dict):
+        return words(value).strip() if value is not None else ""
+    rest = {k: v for k, v in value.items() if k != "examples" or not isinstance(v, list)}
+    first = words(rest.pop("description", "") or "").strip()
+    return "; ".join(part for part in (first, words(rest)) if part)
 
 
 def _items(name: str, values: Sequence[Any]) -> Iterator[Segment]:
