@@ -7,6 +7,7 @@ import importlib.util
 import math
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -78,7 +79,7 @@ def make_prefill(seed: int, hidden: int, counts: list[int], rows: int, *, exampl
         lexical=normal(total, hidden),
         owners=np.repeat(np.arange(len(counts)), counts),
         types=rng.integers(0, 3, len(counts)),
-        examples=normal(total) if examples else None,
+        bias=normal(total) if examples else None,
     )
 
 
@@ -319,10 +320,29 @@ def test_a_record_without_memory_reads_zeros(module: JointSchemaHead) -> None:
 def test_examples_are_added_to_the_logits(head: Head) -> None:
     plain = make_prefill(2, CONFIGS[1].hidden_size, [3, 4], 9)
     guided = make_prefill(2, CONFIGS[1].hidden_size, [3, 4], 9, examples=True)
-    assert guided.examples is not None
+    assert guided.bias is not None
     np.testing.assert_allclose(
-        head([guided])[0].logits, head([plain])[0].logits + guided.examples, atol=1e-6, rtol=0
+        head([guided])[0].logits, head([plain])[0].logits + guided.bias, atol=1e-6, rtol=0
     )
+
+
+def test_trust_fades_the_joint_part_and_leaves_the_prior(head: Head) -> None:
+    whole = make_prefill(2, CONFIGS[1].hidden_size, [3, 4], 9)
+    other = replace(whole, memory=make_prefill(3, CONFIGS[1].hidden_size, [3, 4], 9).memory)
+    none, half = np.zeros(7, np.float32), np.full(7, 0.5, np.float32)
+    full = head([whole])[0].logits
+    prior = head([replace(whole, trust=none)])[0].logits
+    assert np.abs(full - head([other])[0].logits).max() > 1e-3
+    # What the prior says does not depend on the evidence.
+    np.testing.assert_allclose(prior, head([replace(other, trust=none)])[0].logits, atol=1e-5, rtol=0)
+    np.testing.assert_allclose(head([replace(whole, trust=half)])[0].logits, (full + prior) / 2, atol=1e-5, rtol=0)
+
+
+def test_scale_multiplies_before_the_bias_is_added(head: Head) -> None:
+    plain = make_prefill(2, CONFIGS[1].hidden_size, [3, 4], 9)
+    scale, bias = np.linspace(0.1, 2, 7, dtype=np.float32), np.arange(7, dtype=np.float32)
+    found = head([replace(plain, scale=scale, bias=bias)])[0].logits
+    np.testing.assert_allclose(found, head([plain])[0].logits * scale + bias, atol=1e-5, rtol=0)
 
 
 def reordered(prefill: Prefill, questions: np.ndarray, options: np.ndarray) -> Prefill:

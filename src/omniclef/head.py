@@ -260,6 +260,16 @@ class JointSchemaHead(nn.Module):  # type: ignore[misc]
             chunk,
         )
 
+    def prior(self, anchor: Tensor, questions: Tensor, lexical: Tensor, owners: Tensor) -> Tensor:
+        """The lexical prior alone [B, O], from the inputs of ``forward``, as it is before any training.
+
+        The anchor is normalised without the learned gain: that belongs to the joint part it was trained with.
+        """
+        every = torch.arange(questions.shape[1], device=owners.device)
+        belongs = (owners.unsqueeze(2) == every).to(lexical.dtype)
+        plain = F.layer_norm(anchor, (self.config.hidden_size,))
+        return self._prior(lexical, questions + plain.unsqueeze(1), belongs)
+
     def project(self, hidden: Tensor) -> Tensor:
         """Raw rows [..., d] to memory rows [..., W]: all that the head keeps of a prompt, row by row."""
         projected: Tensor = self.memory_projection(self.hidden_norm(hidden))
@@ -444,5 +454,6 @@ class TorchHead:
         inputs = {name: t.to(weight.dtype) if t.is_floating_point() else t for name, t in inputs.items()}
         with torch.inference_mode():
             logits, weights = self.module(**inputs, attention=attention, chunk=self.CHUNK)
+            prior = self.module.prior(*(inputs[n] for n in ("anchor", "questions", "lexical", "owners")))
         shares = None if weights is None else weights.float().cpu().numpy()
-        return unpad(prefills, logits.float().cpu().numpy(), shares)
+        return unpad(prefills, logits.float().cpu().numpy(), shares, prior.float().cpu().numpy())

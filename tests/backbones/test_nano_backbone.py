@@ -163,7 +163,7 @@ def test_questions_that_differ_only_in_order_are_not_confused(backbone):
 
 def test_an_example_that_only_looks_like_a_data_url_is_text(backbone):
     question = Choice({"a": {"examples": ["data: my plan shows no data", "data:text/plain,hello"]}, "b": None})
-    assert one(backbone, "no data left", {"x": question}).examples is not None
+    assert one(backbone, "no data left", {"x": question}).bias is not None
 
 
 def test_a_clip_cannot_be_an_example(backbone):

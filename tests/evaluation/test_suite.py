@@ -30,7 +30,7 @@ def cases(root: Path, name: str, limit: int | None = None, seed: int = 0) -> lis
 
 
 def test_every_suite_is_described_and_its_shared_questions_are_valid() -> None:
-    assert len(suite_names()) == 21
+    assert len(suite_names()) == 23
     for name in suite_names():
         suite = get_suite(name)
         assert suite.name == name

@@ -9,7 +9,7 @@ import torch
 from rich.console import Console
 from word_backbone import SIZE, WordBackbone
 
-from omniclef.head import HeadConfig
+from omniclef.head import HeadConfig, TorchHead
 from omniclef.training.loop import Plan, fit, held_out_answers, validate
 from omniclef.training.nano import fresh_head
 from omniclef.training.objective import Weights
@@ -96,7 +96,7 @@ def test_a_run_cut_in_two_equals_a_run_in_one(tmp_path):
 
 
 def test_held_out_answers_line_up_with_their_labels(tmp_path):
-    held = held_out_answers(run(tmp_path), WordBackbone(), VALID)
+    held = held_out_answers(TorchHead(run(tmp_path)), WordBackbone(), VALID)
     probabilities, gold = held["choice"]
     assert len(gold) == len(VALID)
     assert np.mean([int(np.argmax(p)) == g for p, g in zip(probabilities, gold, strict=True)]) > 0.9

@@ -63,7 +63,9 @@ class Prefill:
     types:     [Q] int64, 0 noul, 1 choice, 2 score
     scale:     [O] factor of an option's logit, or None for 1: below 1 where the backbone can read only a part of the
                question or the record, or where examples are to speak instead of words
-    examples:  [O] log-odds of an option by its own examples, added to its scaled logit, or None
+    bias:      [O] log-odds that need no head, added to an option's scaled logit, or None: its own examples, its words
+    trust:     [O] factor of the head's joint part, or None for 1: below 1 where a question is unlike any that the head
+               was trained on, and the prior alone is the safer answer
 
     ``hidden_norm`` has NOT been applied: the head does it on the rows it is given (``memory`` and ``anchor``), while
     ``questions`` and ``options`` are means over already normalised rows.
@@ -76,8 +78,9 @@ class Prefill:
     lexical: Array
     owners: npt.NDArray[np.int64]
     types: npt.NDArray[np.int64]
-    examples: Array | None = None
     scale: Array | None = None
+    bias: Array | None = None
+    trust: Array | None = None
     tokens: TokenCount = TokenCount()
     sources: tuple[RowSource, ...] = field(default=())
 

@@ -102,15 +102,23 @@ def _alone(prefill: Prefill) -> dict[str, npt.NDArray[np.generic]]:
     }
 
 
-def unpad(prefills: Sequence[Prefill], logits: Array, attention: Array | None) -> list[Scores]:
-    """The head's answer [B, O] (and [B, O, L]) cut back to each record, with its examples' log-odds added."""
+def unpad(
+    prefills: Sequence[Prefill], logits: Array, attention: Array | None = None, prior: Array | None = None
+) -> list[Scores]:
+    """The head's answer cut back to each record: logits [B, O], attention [B, O, L], prior [B, O].
+
+    The prior is needed where a prefill does not fully trust the joint part.
+    """
     scores = []
     for row, prefill in enumerate(prefills):
         options, rows = prefill.options.shape[0], prefill.memory.shape[0]
         mine = logits[row, :options]
+        if prefill.trust is not None and prior is not None:
+            alone = prior[row, :options]
+            mine = alone + prefill.trust * (mine - alone)
         if prefill.scale is not None:
             mine = mine * prefill.scale
-        if prefill.examples is not None:
-            mine = mine + prefill.examples
+        if prefill.bias is not None:
+            mine = mine + prefill.bias
         scores.append(Scores(mine, None if attention is None else attention[row, :options, :rows]))
     return scores

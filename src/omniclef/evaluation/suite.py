@@ -107,10 +107,13 @@ class Suite:
         self, folder: DataFolder, criteria: Mapping[str, Any], examples: Mapping[str, Any], label: str
     ) -> dict[str, Any]:
         """``per_option`` training examples inside every option, drawn by ``seed``, the same for every
-        case."""
+        case. ``label`` is a column, or ``column.key`` of an object in which ``absent`` stands for a missing key."""
         pools: dict[str, list[str]] = {option: [] for option in criteria}
+        column, _, key = label.partition(".")
         for row in read_table(self._locate(folder)(examples["file"])):
-            pools[row[label]].append(row[examples["value"]])
+            value = row[column].get(key, examples["absent"]).strip() if key else row[column]
+            if value in pools:
+                pools[value].append(row[examples["value"]])
         draw = random.Random(examples["seed"])
         described: dict[str, Any] = {}
         for option, pool in pools.items():

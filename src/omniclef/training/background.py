@@ -18,9 +18,7 @@ __all__ = ["background", "english_odds"]
 LARGEST = 4.0
 
 
-def background(
-    tower: TextTower, texts: Sequence[str]
-) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+def background(tower: TextTower, texts: Sequence[str]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
     """Mean [d] and covariance [d, d] of sentence vectors."""
     read = tower.encode(texts)
     vectors = np.stack([read[text].vector for text in texts])

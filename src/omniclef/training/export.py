@@ -15,6 +15,7 @@ import numpy as np
 import onnx
 import torch
 from onnx import numpy_helper
+from torch import Tensor, nn
 
 from omniclef.head import HeadConfig, JointSchemaHead
 
@@ -37,14 +38,29 @@ INPUT_AXES = {
 OUTPUT_AXES = {
     "logits": {0: "B", 1: "O"},
     "attention": {0: "B", 1: "O", 2: "L"},
+    "prior": {0: "B", 1: "O"},
 }
 
 
-def export_head(head: JointSchemaHead, path: str | Path) -> None:
-    """Writes ``head`` as an ONNX graph with the inputs of ``JointSchemaHead.forward`` and two outputs.
+class _Outputs(nn.Module):  # type: ignore[misc]
+    """The head with everything that a graph gives back."""
 
-    ``logits`` [B, O] and ``attention`` [B, O, L]; a runner that asks for logits alone need not pay for the
-    other. B, L (at least 1), Q and O are free. Weights are stored as float32; ``training/storage.py`` makes
+    def __init__(self, head: JointSchemaHead) -> None:
+        super().__init__()
+        self.head = head
+
+    def forward(self, *inputs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        named = dict(zip(INPUT_AXES, inputs, strict=True))
+        logits, attention = self.head(*inputs, attention=True)
+        given = (named[name] for name in ("anchor", "questions", "lexical", "owners"))
+        return logits, attention, self.head.prior(*given)
+
+
+def export_head(head: JointSchemaHead, path: str | Path) -> None:
+    """Writes ``head`` as an ONNX graph with the inputs of ``JointSchemaHead.forward`` and three outputs.
+
+    ``logits`` [B, O], ``attention`` [B, O, L] and ``prior`` [B, O]; a runner that asks for logits alone need not pay
+    for the others. B, L (at least 1), Q and O are free. Weights are stored as float32; ``training/storage.py`` makes
     them small.
     """
     hidden = head.config.hidden_size
@@ -59,14 +75,14 @@ def export_head(head: JointSchemaHead, path: str | Path) -> None:
             example.append(torch.ones(shape, dtype=torch.bool))
         else:
             example.append(torch.zeros(*shape, hidden))
-    module = deepcopy(head).cpu().float().eval()
+    module = _Outputs(deepcopy(head).cpu().float().eval())
     buffer = io.BytesIO()
     with warnings.catch_warnings():
         # The tracer warns of each size it compares; its successor needs one more dependency.
         warnings.simplefilter("ignore")
         torch.onnx.export(
             module,
-            (*example, True),
+            tuple(example),
             buffer,
             input_names=list(INPUT_AXES),
             output_names=list(OUTPUT_AXES),

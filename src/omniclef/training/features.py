@@ -65,10 +65,7 @@ def _load(path: Path) -> dict[str, TextRows]:
         cuts = np.cumsum(shard["lengths"])[:-1]
         rows, ids, spans = (np.split(shard[name], cuts) for name in ("rows", "ids", "spans"))
         vectors = shard["vectors"]
-    return {
-        text: TextRows(rows[i].astype(np.float32), vectors[i], ids[i], spans[i])
-        for i, text in enumerate(texts)
-    }
+    return {text: TextRows(rows[i].astype(np.float32), vectors[i], ids[i], spans[i]) for i, text in enumerate(texts)}
 
 
 class KeptPictures(ImageTower):

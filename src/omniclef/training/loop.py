@@ -21,9 +21,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from torch import Tensor
 
 from omniclef.answers import softmax
-from omniclef.backbones.base import Backbone, Prefill
+from omniclef.backbones.base import Backbone, Head, Prefill
 from omniclef.backbones.padding import pad
-from omniclef.head import JointSchemaHead, TorchHead
+from omniclef.head import JointSchemaHead
 from omniclef.records import Record, parse_questions
 from omniclef.training.media import decode
 from omniclef.training.objective import Weights, objective, targets
@@ -139,15 +139,14 @@ def validate(
 
 
 def held_out_answers(
-    head: JointSchemaHead, backbone: Backbone, records: Sequence[LabelledRecord]
+    head: Head, backbone: Backbone, records: Sequence[LabelledRecord]
 ) -> dict[str, tuple[list[list[float]], list[int]]]:
     """By question type: the probabilities of each labelled question, and the position of its right option."""
     names = {number: name for name, number in TYPES.items()}
     found: dict[str, tuple[list[list[float]], list[int]]] = {name: ([], []) for name in TYPES}
-    scorer = TorchHead(head.eval())
     for start in range(0, len(records), 32):
         reads = _prefilled(backbone, records[start : start + 32])
-        for read, scores in zip(reads, scorer([read.prefill for read in reads]), strict=True):
+        for read, scores in zip(reads, head([read.prefill for read in reads]), strict=True):
             first = 0
             for truth, kind in read.truths:
                 if truth.any():
@@ -194,18 +193,14 @@ def _parts(reads: Sequence[_Read], pairs: int = 400_000) -> Iterator[tuple[list[
         options = rows = 0
         for read in rest:
             options, rows = max(options, len(read.prefill.options)), max(rows, len(read.prefill.memory))
-            if part and (
-                (len(part) + 1) * options * (rows + 64) > pairs or options > 3 * len(part[0].prefill.options)
-            ):
+            if part and ((len(part) + 1) * options * (rows + 64) > pairs or options > 3 * len(part[0].prefill.options)):
                 break
             part.append(read)
         rest = rest[len(part) :]
         yield part, len(part) / len(reads)
 
 
-def _loss(
-    head: JointSchemaHead, reads: Sequence[_Read], weights: Weights
-) -> tuple[Tensor, Tensor, Tensor, list[str]]:
+def _loss(head: JointSchemaHead, reads: Sequence[_Read], weights: Weights) -> tuple[Tensor, Tensor, Tensor, list[str]]:
     inputs = {name: torch.from_numpy(value) for name, value in pad([read.prefill for read in reads]).items()}
     logits, _ = head(**inputs)
     lines: list[tuple[int, npt.NDArray[np.float32], int]] = []
@@ -214,8 +209,8 @@ def _loss(
     factors = np.ones(logits.shape, np.float32)
     for row, read in enumerate(reads):
         first = row * logits.shape[1]
-        if read.prefill.examples is not None:
-            added[row, : len(read.prefill.examples)] = read.prefill.examples
+        if read.prefill.bias is not None:
+            added[row, : len(read.prefill.bias)] = read.prefill.bias
         if read.prefill.scale is not None:
             factors[row, : len(read.prefill.scale)] = read.prefill.scale
         for truth, kind in read.truths:
@@ -224,9 +219,7 @@ def _loss(
                 families.append(read.family)
             first += len(truth)
     wanted = targets(lines)
-    loss, p = objective(
-        (logits * torch.from_numpy(factors) + torch.from_numpy(added)).reshape(-1), wanted, weights
-    )
+    loss, p = objective((logits * torch.from_numpy(factors) + torch.from_numpy(added)).reshape(-1), wanted, weights)
     return loss, p, wanted.truth, families
 
 
@@ -267,9 +260,7 @@ def _save(
     partial.rename(path)
 
 
-def _resume(
-    path: Path, head: JointSchemaHead, mean: JointSchemaHead, optimizer: torch.optim.Optimizer
-) -> int:
+def _resume(path: Path, head: JointSchemaHead, mean: JointSchemaHead, optimizer: torch.optim.Optimizer) -> int:
     kept = torch.load(path, weights_only=True)
     head.load_state_dict(kept["head"])
     mean.load_state_dict(kept["mean"])

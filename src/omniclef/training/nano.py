@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -24,7 +25,8 @@ from rich.console import Console
 from omniclef.backbones.base import Array
 from omniclef.backbones.nano import Assets, NanoBackbone
 from omniclef.backbones.nano.backbone import question_texts
-from omniclef.backbones.nano.pieces import segments
+from omniclef.backbones.nano.pieces import option_pieces, segments
+from omniclef.backbones.nano.wording import Rarity
 from omniclef.errors import InvalidInput, MissingExtra
 from omniclef.evaluation.calibration import fit_temperatures
 from omniclef.head import HeadConfig, JointSchemaHead
@@ -48,6 +50,7 @@ from omniclef.training.variation import collect_examples, vary
 __all__ = ["Recipe", "make"]
 
 PRIOR_SCALE = 20.0
+OPEN_FAMILIES = frozenset({"sgd", "seal_tools", "tool_dialogues", "out_of_scope"})
 CACHE_BYTES = 8 << 30
 
 
@@ -66,6 +69,8 @@ class Recipe:
     pictures: Mapping[str, Path]
     align: Mapping[str, Any]
     clarity: Mapping[str, float]
+    words: Mapping[str, float]
+    trust: Mapping[str, float]
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], folder: Path) -> Recipe:
@@ -120,6 +125,8 @@ class _Making:
             "temperatures": {"noul": 1.0, "choice": 1.0, "score": 1.0},
             "limits": {"options": 255, "levels": 10, "state_tokens": 65536, "audio_seconds": 300},
             "clarity": dict(self.recipe.clarity),
+            "words": dict(self.recipe.words),
+            "trust": dict(self.recipe.trust),
             "examples": {name: dict(values) for name, values in self.recipe.examples.items()},
         }
         self._write(values)
@@ -129,11 +136,15 @@ class _Making:
         english, others, general = _general_texts(self.recipe.data, self.recipe.seed)
         mean, covariance = background(tower, general)
         odds = english_odds(tower.tokenizer, english, others)
+        known, rarity, unseen = Rarity.of(english)
         np.savez_compressed(
             self.weights / "arrays.npz",
             mean=mean,
             covariance=covariance.astype(np.float16),
             english=odds.astype(np.float16),
+            stems=np.frombuffer("\n".join(known).encode(), np.uint8),
+            rarity=rarity.astype(np.float16),
+            unseen=np.float32(unseen),
         )
 
     def image(self) -> None:
@@ -194,17 +205,18 @@ class _Making:
         path = self.work / "head.onnx"
         export_head(fitted, path)
         self._store("head", onnx.load(path))
+        known = familiar_options(train)
+        np.save(self.weights / "familiar.npy", self._embed(known).astype(np.float16))
         kept = [record for record in valid if record.family not in text.VALID_FAMILIES]
-        self._calibrate(fitted, backbone, kept, sorted({record.family for record in train}))
+        self._calibrate(kept, sorted({record.family for record in train}))
 
-    def _calibrate(
-        self,
-        head: JointSchemaHead,
-        backbone: NanoBackbone,
-        valid: Sequence[LabelledRecord],
-        families: Sequence[str],
-    ) -> None:
-        held_out = held_out_answers(head, backbone, valid)
+    def _calibrate(self, valid: Sequence[LabelledRecord], families: Sequence[str]) -> None:
+        """Temperatures of the finished model, as it is loaded and run, on held-out records of trained families."""
+        finished = Assets(self.weights, torch.get_num_threads(), CACHE_BYTES)
+        warm_texts(finished.text, [], self.work / "texts")
+        finished.image = KeptPictures(finished.image, self.work / "seen")
+        finished.sound = KeptSounds(finished.sound, self.work / "heard")
+        held_out = held_out_answers(finished.head, NanoBackbone(finished), valid)
         values = json.loads((self.weights / "config.json").read_text("utf-8"))
         values["temperatures"] = {kind: round(t, 4) for kind, t in fit_temperatures(held_out).items()}
         values["families"] = list(families)
@@ -255,6 +267,20 @@ def fresh_head(config: HeadConfig, seed: int) -> JointSchemaHead:
         head.residual_scorer[3].weight.zero_()
         head.residual_scorer[3].bias.zero_()
     return head
+
+
+def familiar_options(records: Iterable[LabelledRecord], least: int = 5) -> list[str]:
+    """Options that training has shown at least ``least`` times: where the joint part of the head can be trusted.
+
+    Families with ever new options are left out. There the head can learn to tell options by heart, which is worth
+    nothing on options it has not seen: on unseen intents its joint part did worse than the prior alone.
+    """
+    counts: Counter[str] = Counter()
+    for record in records:
+        if record.family not in OPEN_FAMILIES:
+            for question in parse_questions(record.questions).values():
+                counts.update({piece.context for piece in option_pieces(question)})
+    return sorted(text_ for text_, count in counts.items() if count >= least)
 
 
 def _texts(records: Iterable[LabelledRecord]) -> set[str]:

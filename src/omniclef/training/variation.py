@@ -107,9 +107,7 @@ def collect_examples(records: Iterable[LabelledRecord], per_option: int = 20) ->
     return {key: dict(pool) for key, pool in pools.items()}
 
 
-def _varied(
-    name: str, task: Task, state: Any, pool: Mapping[str, Sequence[str]], rng: Rng, rate: Rates
-) -> Task:
+def _varied(name: str, task: Task, state: Any, pool: Mapping[str, Sequence[str]], rng: Rng, rate: Rates) -> Task:
     question, label = task
     question = _reworded(question, rng, rate)
     if question["type"] == "choice":
@@ -119,11 +117,7 @@ def _varied(
         question = _sides(question, rng, rate)
         return _as_choice(question, bool(label), rng) if rng.random() < rate.retyped else (question, label)
     levels = question["criteria"]
-    if (
-        rng.random() < rate.retyped
-        and all(isinstance(v, str) for v in levels)
-        and len(set(levels)) == len(levels)
-    ):
+    if rng.random() < rate.retyped and all(isinstance(v, str) for v in levels) and len(set(levels)) == len(levels):
         options = dict.fromkeys(shuffled(rng, levels))
         return question | {"type": "choice", "criteria": options}, str(levels[int(label)])
     return question, label
@@ -170,9 +164,7 @@ def _choice(
     return question | {"criteria": {key: options[key] for key in shuffled(rng, list(options))}}, label
 
 
-def _with_none(
-    name: str, options: dict[str, Any], label: str, rng: Rng, rate: Rates
-) -> tuple[dict[str, Any], str]:
+def _with_none(name: str, options: dict[str, Any], label: str, rng: Rng, rate: Rates) -> tuple[dict[str, Any], str]:
     """Renames a "none of these", or adds one to an open question, as the right answer or as a distractor."""
     ours = [key for key in options if key in NONE_KEYS]
     key, text = one(rng, NONE_OPTIONS)
@@ -213,9 +205,7 @@ def _described(options: dict[str, Any], rng: Rng, rate: Rates) -> dict[str, Any]
     return options
 
 
-def _with_examples(
-    options: dict[str, Any], state: Any, pool: Mapping[str, Sequence[str]], rng: Rng
-) -> dict[str, Any]:
+def _with_examples(options: dict[str, Any], state: Any, pool: Mapping[str, Sequence[str]], rng: Rng) -> dict[str, Any]:
     count = int(rng.integers(2, 6))
     drawn: dict[str, list[str]] = {}
     for key in options:

@@ -24,6 +24,7 @@ from omniclef.backbones.nano.head import OnnxHead
 from omniclef.backbones.nano.image import ImageTower
 from omniclef.backbones.nano.sound import SoundTower
 from omniclef.backbones.nano.text import TextRows, TextTower
+from omniclef.backbones.nano.wording import Rarity
 from omniclef.errors import InvalidInput, ModelNotFound
 from omniclef.media import load_audio, load_image
 from omniclef.records import Question, media_kind
@@ -57,6 +58,10 @@ class Assets:
             self.mean: Array = arrays["mean"].astype(np.float32)
             self.covariance: Array = arrays["covariance"].astype(np.float32)
             odds: Array = arrays["english"].astype(np.float32)
+            stems = arrays["stems"].tobytes().decode().split("\n")
+            self.rarity = Rarity(dict(zip(stems, arrays["rarity"].tolist(), strict=True)), float(arrays["unseen"]))
+        self.weights: Mapping[str, float] = self.config["words"]
+        self._familiar = self._known_options()
         self.clarity = Clarity(odds, **self.config["clarity"])
         size = len(self.mean)
         self.places: Array = _waves(np.arange(PLACES), size)
@@ -91,9 +96,24 @@ class Assets:
                 total.update(hashlib.sha256(path.read_bytes()).digest())
         return total.hexdigest()[:16]
 
-    def readouts(
-        self, question: Question, lexical: Array, texts: Mapping[str, TextRows]
-    ) -> dict[Modality, Readout]:
+    def trust(self, options: Array) -> float:
+        """How far the head's joint part can be trusted with options [O, d] (unit rows), 0 to 1: whether they are
+        like options that it was trained on, each compared with the nearest."""
+        if self._familiar is None:
+            return 1.0
+        nearest = (options @ self._familiar).max(axis=1).mean()
+        low, high = self.config["trust"]["from"], self.config["trust"]["to"]
+        return float(np.clip((nearest - low) / (high - low), 0.0, 1.0))
+
+    def _known_options(self) -> Array | None:
+        """[d, R] unit rows of the options seen in training; None while the head is being trained."""
+        path = self.folder / "familiar.npy"
+        if not path.is_file():
+            return None
+        rows = np.load(path).astype(np.float32)
+        return np.ascontiguousarray((rows / np.linalg.norm(rows, axis=1, keepdims=True)).T)
+
+    def readouts(self, question: Question, lexical: Array, texts: Mapping[str, TextRows]) -> dict[Modality, Readout]:
         """One readout for each modality that the options' examples come in; none where there are no examples."""
         given: dict[Modality, list[tuple[int, str]]] = {}
         for index, option in enumerate(question.options()):
@@ -127,18 +147,14 @@ class Assets:
     def _file(self, name: str) -> Path:
         path = self.folder / name
         if not path.is_file():
-            raise ModelNotFound(
-                f"{self.folder}: {name} is missing; reinstall omniclef or name a complete model folder"
-            )
+            raise ModelNotFound(f"{self.folder}: {name} is missing; reinstall omniclef or name a complete model folder")
         return path
 
     def _session(self, name: str) -> ort.InferenceSession:
         options = ort.SessionOptions()
         options.log_severity_level = 3
         options.intra_op_num_threads = self._threads or int(os.environ.get("OMNICLEF_THREADS", "0"))
-        return ort.InferenceSession(
-            str(self._file(f"{name}.onnx")), options, providers=["CPUExecutionProvider"]
-        )
+        return ort.InferenceSession(str(self._file(f"{name}.onnx")), options, providers=["CPUExecutionProvider"])
 
 
 def _waves(places: np.ndarray[Any, Any], size: int) -> Array:

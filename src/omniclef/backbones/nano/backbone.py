@@ -20,6 +20,7 @@ from omniclef.backbones.nano.examples import Readout
 from omniclef.backbones.nano.pieces import Segment, instruction, option_pieces, segments
 from omniclef.backbones.nano.sight import Sight, read_clips, read_pictures, read_sounds
 from omniclef.backbones.nano.text import TextRows
+from omniclef.backbones.nano.wording import Overlap, says_none
 from omniclef.records import Question, Record, media_kind
 
 __all__ = ["NanoBackbone", "question_texts"]
@@ -48,6 +49,9 @@ class _Asked:
     clarity: float
     tokens: int
     readouts: dict[Modality, Readout]
+    overlap: Overlap | None  # of a choice
+    fixed: Array  # [O] log-odds that no record changes
+    trust: float
 
     @property
     def nbytes(self) -> int:
@@ -62,6 +66,7 @@ class _Seen:
     summary: Array  # [d]
     clarity: float
     keys: dict[Modality, Array]
+    words: tuple[tuple[str, float], ...]
     tokens: TokenCount
     sources: tuple[RowSource, ...]
 
@@ -97,7 +102,7 @@ class NanoBackbone:
         for record, pieces in zip(records, cut, strict=True):
             questions = [asked[keys[id(q)]] for q in record.questions.values()]
             seen = self._see(record, pieces, texts)
-            prefills.append(_join(seen, questions))
+            prefills.append(_join(seen, questions, self.assets.weights))
         return prefills
 
     def _ask(self, question: Question, texts: dict[str, TextRows]) -> _Asked:
@@ -106,11 +111,14 @@ class NanoBackbone:
         lexical = np.stack([self._words(p.views, texts) for p in pieces])
         asked = instruction(question)
         hidden = texts[asked].vector if asked else _unit(options.mean(axis=0))
-        read = (
-            list(dict.fromkeys([asked, *(p.context for p in pieces)]))
-            if asked
-            else [p.context for p in pieces]
-        )
+        read = list(dict.fromkeys([asked, *(p.context for p in pieces)])) if asked else [p.context for p in pieces]
+        choice, trust = question.type == "choice", self.assets.trust(options)
+        none = np.array([choice and says_none(option.key, option.text or "") for option in question.options()])
+        bare = not any(p.described and not is_none for p, is_none in zip(pieces, none, strict=True))
+        if trust < 0.5:
+            # Such an option has no words of its own. Where the head knows no better, it is as likely as an option
+            # whose words fit so and so well.
+            lexical[none] = 0
         return _Asked(
             question=question,
             hidden=ASKED * _level(hidden),
@@ -119,6 +127,9 @@ class NanoBackbone:
             clarity=self._clarity(read, texts),
             tokens=sum(len(texts[t].ids) for t in read),
             readouts=self.assets.readouts(question, lexical, texts),
+            overlap=Overlap([p.context for p in pieces], self.assets.rarity, bare) if choice and trust < 1 else None,
+            fixed=np.float32((1 - trust) * self.assets.weights["none"]) * none,
+            trust=trust,
         )
 
     def _clarity(self, read: Sequence[str], texts: Mapping[str, TextRows]) -> float:
@@ -160,6 +171,7 @@ class NanoBackbone:
             summary=summary - CENTRE * self.assets.mean,
             clarity=clarity,
             keys=keys,
+            words=tuple((p.text, p.weight) for p in pieces),
             tokens=_count(read, sights),
             sources=_sources(read, sights),
         )
@@ -183,14 +195,18 @@ def question_texts(question: Question, echo: bool = True) -> list[str]:
     return texts
 
 
-def _join(seen: _Seen, questions: Sequence[_Asked]) -> Prefill:
+def _join(seen: _Seen, questions: Sequence[_Asked], weights: Mapping[str, float]) -> Prefill:
     counts = [len(q.options) for q in questions]
     heard = [_examples(q, seen) for q in questions]
     clarity = np.array([q.clarity * seen.clarity for q in questions], np.float32)
-    scale = np.repeat(clarity * np.array([share for _, share in heard], np.float32), counts)
-    examples = None
-    if any(q.readouts for q in questions):
-        examples = np.repeat(clarity, counts) * np.concatenate([odds for odds, _ in heard])
+    shares = np.array([share for _, share in heard], np.float32)
+    trusts = np.array([q.trust for q in questions], np.float32)
+    # Training sharpens the prior together with the joint part; alone it is sharpened by a factor of its own.
+    shares *= trusts + (1 - trusts) * np.float32(weights["sharp"])
+    own = [share * _said(q, seen, weights["overlap"]) for q, share in zip(questions, shares, strict=True)]
+    odds = [said + found for said, (found, _) in zip(own, heard, strict=True)]
+    bias = np.repeat(clarity, counts) * np.concatenate(odds)
+    scale, trust = np.repeat(clarity * shares, counts), np.repeat(trusts, counts)
     return Prefill(
         memory=seen.memory,
         anchor=seen.summary,
@@ -199,11 +215,19 @@ def _join(seen: _Seen, questions: Sequence[_Asked]) -> Prefill:
         lexical=np.concatenate([q.lexical for q in questions]),
         owners=np.repeat(np.arange(len(questions)), counts),
         types=np.array([TYPES[q.question.type] for q in questions], np.int64),
-        scale=None if (scale > 0.999).all() else scale,
-        examples=examples,
+        scale=None if (abs(scale - 1) < 1e-3).all() else scale,
+        bias=bias if bias.any() else None,
+        trust=None if (trust > 0.999).all() else trust,
         tokens=replace(seen.tokens, text=seen.tokens.text + sum(q.tokens for q in questions)),
         sources=seen.sources,
     )
+
+
+def _said(question: _Asked, seen: _Seen, overlap: float) -> Array:
+    """[O] log-odds by the rare words that options share with the record, and by standing for none of the others."""
+    if question.overlap is None or not seen.words:
+        return question.fixed
+    return question.fixed + (1 - question.trust) * overlap * question.overlap(seen.words)
 
 
 def _examples(question: _Asked, seen: _Seen) -> tuple[Array, float]:

@@ -40,6 +40,8 @@ class OnnxHead:
         return [scores[index] for index in range(len(prefills))]
 
     def _batch(self, prefills: Sequence[Prefill], attention: bool) -> list[Scores]:
-        names = ["logits", "attention"] if attention else ["logits"]
-        logits, *weights = self.session.run(names, pad(prefills), self._options)
-        return unpad(prefills, logits, weights[0] if weights else None)
+        names = ["logits"]
+        names += ["attention"] if attention else []
+        names += ["prior"] if any(prefill.trust is not None for prefill in prefills) else []
+        found = dict(zip(names, self.session.run(names, pad(prefills), self._options), strict=True))
+        return unpad(prefills, found["logits"], found.get("attention"), found.get("prior"))

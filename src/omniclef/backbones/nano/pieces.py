@@ -16,8 +16,11 @@ from omniclef.records import NOUL_DEFAULTS, Option, Question, TextLike
 
 __all__ = ["OptionPieces", "Segment", "domain", "instruction", "option_pieces", "segments", "words"]
 
-DECAY = 0.15
+DECAY = 0.3
 """How much less an item of a list weighs than the one after it, as exp(-DECAY): the end of a talk matters most."""
+
+ASIDE = 0.2
+"""Weight of what a tool said in a talk, beside what people and assistants said: it is not what anybody asks for."""
 
 GROUP = 160
 """Characters up to which neighbouring fields of an object share one segment."""
@@ -43,6 +46,7 @@ COMMON = frozenset(_COMMON.split())
 _WORD = re.compile(r"[^\W\d_]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SPEAKER = ("role", "speaker", "from", "author")
+_TOOLS = frozenset(["api", "tool", "function", "observation", "tool_result"])
 _SAYS = ("content", "text", "message", "utterance")
 
 
@@ -60,10 +64,14 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class OptionPieces:
-    """Texts of one option. ``views`` with their weights make its lexical row; ``context`` its hidden row."""
+    """Texts of one option. ``views`` with their weights make its lexical row; ``context`` its hidden row.
+
+    described: whether it says more than its name.
+    """
 
     views: tuple[tuple[str, float], ...]
     context: str
+    described: bool
 
 
 def segments(state: TextLike) -> list[Segment]:
@@ -88,13 +96,11 @@ def words(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping):
-        speaker = next((value[k] for k in _SPEAKER if isinstance(value.get(k), str)), None)
+        speaker = _speaker(value)
         says = next((k for k in _SAYS if isinstance(value.get(k), str)), None)
-        if speaker is not None and says is not None and len(value) == 2:
-            return f"{speaker.lower()}: {value[says]}"
-        return "; ".join(
-            f"{humanise(k)}: {words(v)}" for k, v in value.items() if v not in (None, "", [], {})
-        )
+        if speaker and says is not None and len(value) == 2:
+            return f"{speaker}: {value[says]}"
+        return "; ".join(f"{humanise(k)}: {words(v)}" for k, v in value.items() if v not in (None, "", [], {}))
     if isinstance(value, list):
         return ", ".join(words(v) for v in value)
     if value is None:
@@ -131,14 +137,16 @@ def option_pieces(question: Question, echo: bool = True) -> list[OptionPieces]:
 def _named(option: Option, kind: str, asked: str, field: str) -> OptionPieces:
     described = _described(option)
     name = described if kind == "score" else humanise(option.key)
-    described = "" if kind == "score" else described
+    if kind == "score" or humanise(described).lower() == name.lower():
+        described = ""
     full = f"{name}: {described}" if described else name
     views = [(f"{field}: {name}" if field else name, 1.0)]
     if described:
         views.append((described, 1.0))
+    # One way of telling an option which question it answers is enough.
     if asked:
         views.append((f"{asked} {full}", ECHO))
-    return OptionPieces(tuple(views), full)
+    return OptionPieces(tuple(views), full, bool(described))
 
 
 def _side(option: Option, asked: str) -> OptionPieces:
@@ -149,7 +157,7 @@ def _side(option: Option, asked: str) -> OptionPieces:
     if described:
         views.append((described, 1.0))
     full = " ".join(part for part in (asked, described) if part)
-    return OptionPieces(tuple(views), f"{'yes' if yes else 'no'}: {full}")
+    return OptionPieces(tuple(views), f"{'yes' if yes else 'no'}: {full}", bool(described))
 
 
 def _described(option: Option) -> str:
@@ -164,10 +172,17 @@ def _described(option: Option) -> str:
 
 def _items(name: str, values: Sequence[Any]) -> Iterator[Segment]:
     label = f"{humanise(name)}: " if name else ""
-    kept = [text for text in (words(v).strip() for v in values) if text]
-    for index, text in enumerate(kept):
+    kept = [(text, _speaker(value)) for value in values if (text := words(value).strip())]
+    for index, (text, speaker) in enumerate(kept):
         place = len(kept) - 1 - index
-        yield Segment(label + text, math.exp(-DECAY * place), place)
+        share = ASIDE if speaker in _TOOLS else 1.0
+        yield Segment(label + text, share * math.exp(-DECAY * place), place)
+
+
+def _speaker(value: Any) -> str:
+    """Who says an item of a list, in lower case; empty if nobody is named."""
+    names = (value[k] for k in _SPEAKER if isinstance(value.get(k), str)) if isinstance(value, Mapping) else iter(())
+    return next(names, "").lower()
 
 
 def _fields(name: str, values: Mapping[str, Any]) -> Iterator[Segment]:
@@ -175,11 +190,7 @@ def _fields(name: str, values: Mapping[str, Any]) -> Iterator[Segment]:
     group: list[str] = []
     for key, value in values.items():
         label = f"{name} {humanise(key)}".strip()
-        nested = (
-            isinstance(value, list)
-            and any(isinstance(v, str | dict) for v in value)
-            and len(words(value)) > GROUP
-        )
+        nested = isinstance(value, list) and any(isinstance(v, str | dict) for v in value) and len(words(value)) > GROUP
         text = "" if nested else f"{label}: {words(value)}"
         if group and (nested or len(text) + sum(map(len, group)) > GROUP):
             yield Segment("; ".join(group))

@@ -58,9 +58,7 @@ class TextTower:
         cache_bytes: how much to remember.
     """
 
-    def __init__(
-        self, session: ort.InferenceSession, tokenizer: Tokenizer, cache_bytes: int = 256 << 20
-    ) -> None:
+    def __init__(self, session: ort.InferenceSession, tokenizer: Tokenizer, cache_bytes: int = 256 << 20) -> None:
         self.session = session
         self.tokenizer = tokenizer
         self.tokenizer.no_padding()
@@ -106,9 +104,7 @@ class TextTower:
         while order:
             width = len(windows[order[-1]]) + 2
             # Longest first: a group shares the width of its longest window, and none may waste a third of it.
-            group = [
-                i for i in order[-max(1, BATCH_TOKENS // width) :] if 3 * (len(windows[i]) + 2) >= 2 * width
-            ]
+            group = [i for i in order[-max(1, BATCH_TOKENS // width) :] if 3 * (len(windows[i]) + 2) >= 2 * width]
             order = order[: -len(group)]
             ids = np.zeros((len(group), width), np.int64)
             mask = np.zeros_like(ids)
