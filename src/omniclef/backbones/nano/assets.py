@@ -18,6 +18,7 @@ import onnxruntime as ort
 from tokenizers import Tokenizer
 
 from omniclef.backbones.base import Array, Modality
+from omniclef.backbones.nano.cache import Cache
 from omniclef.backbones.nano.clarity import Clarity
 from omniclef.backbones.nano.examples import Constants, Discriminant, Readout, Ridge, RidgeConstants
 from omniclef.backbones.nano.head import OnnxHead
@@ -62,6 +63,7 @@ class Assets:
             self.rarity = Rarity(dict(zip(stems, arrays["rarity"].tolist(), strict=True)), float(arrays["unseen"]))
         self.weights: Mapping[str, float] = self.config["words"]
         self._familiar = self._known_options()
+        self._example_keys: Cache[bytes, Array] = Cache(64 << 20)
         self.clarity = Clarity(odds, **self.config["clarity"])
         size = len(self.mean)
         self.places: Array = _waves(np.arange(PLACES), size)
@@ -138,11 +140,19 @@ class Assets:
     def _keys(self, modality: Modality, examples: list[str], texts: Mapping[str, TextRows]) -> Array:
         if modality == "text":
             return np.stack([texts[example].vector for example in examples])
+        names = {example: hashlib.sha256(example.encode()).digest() for example in examples}
+        found, missing = self._example_keys.get_many(names.values())
+        # One recording often is an example of several questions: it is read once.
+        new = {name: example for example, name in names.items() if name in set(missing)}
         if modality == "image":
-            pictures = [load_image(example, field="criteria examples") for example in examples]
-            return np.stack([picture.key for picture in self.image.encode(pictures)])
-        sounds = [load_audio(example, field="criteria examples") for example in examples]
-        return np.stack([sound.key for sound in self.sound.encode(sounds)])
+            pictures = [load_image(example, field="criteria examples") for example in new.values()]
+            fresh = dict(zip(new, (picture.key for picture in self.image.encode(pictures)), strict=True))
+        else:
+            sounds = [load_audio(example, field="criteria examples") for example in new.values()]
+            fresh = dict(zip(new, (sound.key for sound in self.sound.encode(sounds)), strict=True))
+        self._example_keys.put_many(fresh)
+        found.update(fresh)
+        return np.stack([found[names[example]] for example in examples])
 
     def _file(self, name: str) -> Path:
         path = self.folder / name
