@@ -23,7 +23,7 @@ __all__ = ["Constants", "Discriminant", "Readout", "Ridge", "RidgeConstants"]
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """How much to believe what. Fitted on few-shot draws of training sets, and kept with the model.
+    """How much to believe what. Kept with the model; models/nano/experiments.md tells how they came about.
 
     words:    how many examples an option's own words count for
     prior:    how many examples the background covariance counts for
