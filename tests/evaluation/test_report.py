@@ -73,6 +73,15 @@ def test_the_table_shows_slots_and_the_full_split(results: list[SuiteResult]) ->
     assert f"{results[0].measures.accuracy:.3f}" in shown
 
 
+def test_figures_are_whole_on_a_narrow_terminal_that_takes_no_markup(results: list[SuiteResult]) -> None:
+    out = io.StringIO()
+    Console(file=out, width=80, markup=False).print(results_table(results))
+    text = out.getvalue()
+    assert "[" not in text
+    assert "…" not in text
+    assert text.count(f"{results[0].measures.accuracy:.3f}") >= 1
+
+
 def test_a_suite_without_one_answer_has_figures_but_no_diagram(tmp_path: Path) -> None:
     write_texts(tmp_path)
     results = evaluate(KeywordModel(refuses=""), ["sms_spam"], tmp_path, answers=tmp_path / "answers")

@@ -66,6 +66,7 @@ class Prefill:
     bias:      [O] log-odds that need no head, added to an option's scaled logit, or None: its own examples, its words
     trust:     [O] factor of the head's joint part, or None for 1: below 1 where a question is unlike any that the head
                was trained on, and the prior alone is the safer answer
+    first:     [O, O] bool, or None: True at (i, j) where option i has to wait for option j of the same question
 
     ``hidden_norm`` has NOT been applied: the head does it on the rows it is given (``memory`` and ``anchor``), while
     ``questions`` and ``options`` are means over already normalised rows.
@@ -81,6 +82,7 @@ class Prefill:
     scale: Array | None = None
     bias: Array | None = None
     trust: Array | None = None
+    first: npt.NDArray[np.bool_] | None = None
     tokens: TokenCount = TokenCount()
     sources: tuple[RowSource, ...] = field(default=())
 

@@ -22,6 +22,11 @@ ROWS = 4096
 PAIRS = 1 << 21
 """Most option-memory pairs in one batch of several records: what stage-1 attention must hold, per head."""
 
+WAIT = 0.9
+"""Share of its probability that an option hands to those that have to come first."""
+
+CHAIN = 3
+
 
 def batches(prefills: Sequence[Prefill], *, rows: int = ROWS, pairs: int = PAIRS) -> list[list[int]]:
     """Positions of ``prefills``, grouped so that records of like size share a batch and padding stays small.
@@ -120,5 +125,32 @@ def unpad(
             mine = mine * prefill.scale
         if prefill.bias is not None:
             mine = mine + prefill.bias
+        if prefill.first is not None:
+            mine = _waiting(mine, prefill.first, prefill.owners)
         scores.append(Scores(mine, None if attention is None else attention[row, :options, :rows]))
     return scores
+
+
+def _waiting(logits: Array, first: npt.NDArray[np.bool_], owners: npt.NDArray[np.int64]) -> Array:
+    """Log probabilities [O] after options that have to wait gave ``WAIT`` of theirs to those they wait for.
+
+    Among several givers it is shared as they stand; what they get they may have to hand on, ``CHAIN`` times in all.
+    """
+    found = logits.copy()
+    for owner in np.unique(owners[first.any(axis=1)]):
+        own = owners == owner
+        mine = first[np.ix_(own, own)]
+        p = np.exp(logits[own] - logits[own].max())
+        p /= p.sum()
+        shares = mine * p
+        shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1e-12)
+        moved = np.float32(WAIT) * mine.any(axis=1)
+        given = p * moved
+        p = p - given
+        for _ in range(CHAIN):
+            got = given @ shares
+            given = got * moved
+            p = p + got - given
+        p = p + given
+        found[own] = np.log(np.maximum(p, 1e-12))
+    return found

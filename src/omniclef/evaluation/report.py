@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.table import Table
+from rich.text import Text
 
 from omniclef import __version__
 from omniclef.evaluation.diagram import reliability_svg
@@ -44,11 +45,14 @@ def results_dict(results: Sequence[SuiteResult]) -> dict[str, Any]:
 
 def results_table(results: Sequence[SuiteResult]) -> Table:
     """One line a suite; the headline figure of each in bold, parts of a suite below it."""
-    table = Table(*_COLUMNS)
+    table = Table(box=None, pad_edge=False)
+    for index, name in enumerate(_COLUMNS):
+        table.add_column(name, overflow="fold", no_wrap=0 < index < len(_COLUMNS) - 1)
     for result in results:
         cells = _cells(result)
         bold = 3 if result.headline == "macro_f1" else 2
-        table.add_row(*(f"[bold]{cell}[/bold]" if i == bold else cell for i, cell in enumerate(cells)))
+        # Not as markup: the terminal that prints answers takes none.
+        table.add_row(*(Text(cell, "bold" if i == bold else "") for i, cell in enumerate(cells)))
         for name, part in _parts(result):
             table.add_row(f"  {name}", str(part.n), *_figures(part), "", style="dim")
     return table

@@ -90,12 +90,15 @@ class Suite:
         return lambda key: folder.file(self.files[key], self.name, self.source)
 
     def _options(self, folder: DataFolder, source: Mapping[str, Any]) -> dict[str, Any]:
-        """Options from a table; ``inputs`` names a column of parameters, whose names join the description."""
-        where, inputs = source.get("where", {}), source.get("inputs")
+        """Options from a table; ``inputs`` and ``outputs`` name columns of parameters, whose names join the
+        description."""
+        where = source.get("where", {})
+        columns = {name: source[name] for name in ("inputs", "outputs") if name in source}
 
         def described(row: Mapping[str, Any]) -> Any:
             text = row[source["description"]]
-            return {"description": text, "inputs": list(row[inputs] or {})} if inputs else text
+            names = {name: list(row[column] or {}) for name, column in columns.items()}
+            return {"description": text, **names} if names else text
 
         return {
             row[source["name"]]: described(row)

@@ -49,7 +49,7 @@ class Plan:
     targets.
     """
 
-    epochs: int = 8
+    epochs: int = 12
     batch: int = 32
     rate: float = 2e-3
     decay: float = 0.05

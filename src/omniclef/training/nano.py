@@ -6,6 +6,7 @@ Knows the order of the stages and where their files go; the stages themselves li
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import shutil
@@ -24,11 +25,14 @@ from rich.console import Console
 
 from omniclef.backbones.base import Array
 from omniclef.backbones.nano import Assets, NanoBackbone
+from omniclef.backbones.nano.assets import open_text
 from omniclef.backbones.nano.backbone import question_texts
 from omniclef.backbones.nano.pieces import option_pieces, segments
+from omniclef.backbones.nano.text import TextTower
 from omniclef.backbones.nano.wording import Rarity
 from omniclef.errors import InvalidInput, MissingExtra
-from omniclef.evaluation.calibration import fit_temperatures
+from omniclef.evaluation.calibration import fit_temperatures, reliability_table, temper
+from omniclef.evaluation.metrics import ece
 from omniclef.head import HeadConfig, JointSchemaHead
 from omniclef.records import parse_questions
 from omniclef.training import align_image, align_sound
@@ -98,8 +102,8 @@ class _Making:
         self.work.mkdir(parents=True, exist_ok=True)
 
     @cached_property
-    def assets(self) -> Assets:
-        return Assets(self.weights, torch.get_num_threads(), CACHE_BYTES)
+    def tower(self) -> TextTower:
+        return open_text(self.weights, torch.get_num_threads(), CACHE_BYTES)
 
     def stage(self, name: str, make: Callable[[], None], *files: str) -> None:
         """Runs a stage whose files are not all there yet."""
@@ -132,7 +136,7 @@ class _Making:
         self._write(values)
 
     def arrays(self) -> None:
-        tower = self.assets.text
+        tower = self.tower
         english, others, general = _general_texts(self.recipe.data, self.recipe.seed)
         mean, covariance = background(tower, general)
         odds = english_odds(tower.tokenizer, english, others)
@@ -191,14 +195,12 @@ class _Making:
         train = [record for record in records if record.split == "train"]
         valid = [record for record in records if record.split == "valid"]
         self.console.print(f"{len(train):,} records to train on, {len(valid):,} held out")
-        warm_texts(self.assets.text, sorted(_texts(records)), self.work / "texts")
-        backbone = NanoBackbone(self.assets, echo=False)
-        # The towers are frozen: what they make of a medium is kept on disk.
-        self.assets.image = KeptPictures(self.assets.image, self.work / "seen")
-        self.assets.sound = KeptSounds(self.assets.sound, self.work / "heard")
+        assets = self._frozen(finished=False)
+        warm_texts(self.tower, sorted(_texts(records)), self.work / "texts")
+        backbone = NanoBackbone(assets, echo=False)
         values = dict(self.recipe.fit)
         plan = Plan(**{**values, "weights": Weights(**values.pop("weights")), "seed": self.recipe.seed})
-        head = fresh_head(HeadConfig(hidden_size=len(self.assets.mean), **self.recipe.head), self.recipe.seed)
+        head = fresh_head(HeadConfig(hidden_size=len(assets.mean), **self.recipe.head), self.recipe.seed)
         varied = partial(vary, examples=collect_examples(train))
         fitted = fit(head, backbone, train, valid, varied, plan, self.work / "fit", self.console)
         torch.save(fitted.state_dict(), self.work / "head.pt")
@@ -211,17 +213,31 @@ class _Making:
         self._calibrate(kept, sorted({record.family for record in train}))
 
     def _calibrate(self, valid: Sequence[LabelledRecord], families: Sequence[str]) -> None:
-        """Temperatures of the finished model, as it is loaded and run, on held-out records of trained families."""
-        finished = Assets(self.weights, torch.get_num_threads(), CACHE_BYTES)
-        warm_texts(finished.text, [], self.work / "texts")
-        finished.image = KeptPictures(finished.image, self.work / "seen")
-        finished.sound = KeptSounds(finished.sound, self.work / "heard")
-        held_out = held_out_answers(finished.head, NanoBackbone(finished), valid)
+        """Temperatures of the finished model, as it is loaded and run, on one half of the held-out records of trained
+        families; what they are worth is measured on the other half."""
+        finished = self._frozen()
+        backbone = NanoBackbone(finished)
+        halves = [[record for record in valid if _half(record) == half] for half in (0, 1)]
+        fitted, unseen = (held_out_answers(finished.head, backbone, half) for half in halves)
         values = json.loads((self.weights / "config.json").read_text("utf-8"))
-        values["temperatures"] = {kind: round(t, 4) for kind, t in fit_temperatures(held_out).items()}
+        temperatures = {kind: round(t, 4) for kind, t in fit_temperatures(fitted).items()}
+        values["temperatures"] = temperatures
         values["families"] = list(families)
         self._write(values)
-        self.console.print(f"temperatures {values['temperatures']}")
+        found = {
+            kind: {"temperature": temperatures[kind], **_honesty(*unseen[kind], temperatures[kind])} for kind in unseen
+        }
+        (self.work / "calibration.json").write_text(json.dumps(found, indent=2) + "\n", "utf-8")
+        for kind, figures in found.items():
+            self.console.print(f"{kind}: {figures}")
+
+    def _frozen(self, finished: bool = True) -> Assets:
+        """The model's files so far. The towers stay as they are: what they make of a medium is kept on disk."""
+        assets = Assets(self.weights, torch.get_num_threads(), CACHE_BYTES, finished)
+        assets.text = self.tower
+        assets.image = KeptPictures(assets.image, self.work / "seen")
+        assets.sound = KeptSounds(assets.sound, self.work / "heard")
+        return assets
 
     def _records(self) -> Iterable[LabelledRecord]:
         data, seed = self.recipe.data, self.recipe.seed
@@ -231,7 +247,7 @@ class _Making:
         yield from clips.build(data, seed, cache=self.work / "speech")
 
     def _embed(self, texts: Sequence[str]) -> Array:
-        read = self.assets.text.encode(texts)
+        read = self.tower.encode(texts)
         return np.stack([read[one].vector for one in texts])
 
     def _store(self, name: str, model: onnx.ModelProto) -> None:
@@ -241,6 +257,26 @@ class _Making:
     def _write(self, values: Mapping[str, Any]) -> None:
         text_ = json.dumps(values, indent=2) + "\n"
         (self.weights / "config.json").write_text(text_, "utf-8")
+
+
+def _half(record: LabelledRecord) -> int:
+    """0 or 1, by the state and the media alone: records about the same thing fall on one side."""
+    about = hashlib.sha256(json.dumps(record.state, sort_keys=True).encode())
+    for medium in (*record.images, *record.audio):
+        about.update(str(medium).encode() if isinstance(medium, Path) else medium.tobytes())
+    for clip in record.videos:
+        about.update(
+            str(clip).encode() if isinstance(clip, Path) else b"".join(frame.tobytes() for frame in clip.frames)
+        )
+    return about.digest()[0] % 2
+
+
+def _honesty(probabilities: Sequence[Sequence[float]], gold: Sequence[int], temperature: float) -> dict[str, float]:
+    """Accuracy and expected calibration error after ``temperature``."""
+    tempered = [temper(p, temperature) for p in probabilities]
+    right = [int(p.argmax()) == best for p, best in zip(tempered, gold, strict=True)]
+    error = ece(reliability_table([float(p.max()) for p in tempered], right))
+    return {"questions": len(gold), "accuracy": round(float(np.mean(right)), 4), "ece": round(error, 4)}
 
 
 def make(recipe: Recipe, console: Console) -> Path:

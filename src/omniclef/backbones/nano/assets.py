@@ -30,7 +30,7 @@ from omniclef.errors import InvalidInput, ModelNotFound
 from omniclef.media import load_audio, load_image
 from omniclef.records import Question, media_kind
 
-__all__ = ["Assets"]
+__all__ = ["Assets", "open_text"]
 
 PLACES = 32
 """Places from the end of a list that have a mark of their own; earlier ones share the last."""
@@ -43,19 +43,22 @@ class Assets:
         folder: holds config.json, tokenizer.json, arrays.npz and text, image, sound and head ``.onnx``.
         threads: for each graph; None lets onnxruntime take the machine's cores.
         cache_bytes: how much read text to remember.
+        finished: False while the model is being made, and has no head yet.
 
     Raises:
         ModelNotFound: a file is missing.
     """
 
-    def __init__(self, folder: Path, threads: int | None = None, cache_bytes: int = 256 << 20) -> None:
+    def __init__(
+        self, folder: Path, threads: int | None = None, cache_bytes: int = 256 << 20, finished: bool = True
+    ) -> None:
         self.folder = folder
         self._threads = threads
         self._cache_bytes = cache_bytes
-        for name in ("tokenizer.json", "text.onnx", "head.onnx"):
-            self._file(name)  # those of pictures and sound may be left out of a model that only reads
-        self.config: dict[str, Any] = json.loads(self._file("config.json").read_text("utf-8"))
-        with np.load(self._file("arrays.npz")) as arrays:
+        for name in ("tokenizer.json", "text.onnx", *(("head.onnx",) if finished else ())):
+            _file(folder, name)  # those of pictures and sound may be left out of a model that only reads
+        self.config: dict[str, Any] = json.loads(_file(folder, "config.json").read_text("utf-8"))
+        with np.load(_file(folder, "arrays.npz")) as arrays:
             self.mean: Array = arrays["mean"].astype(np.float32)
             self.covariance: Array = arrays["covariance"].astype(np.float32)
             odds: Array = arrays["english"].astype(np.float32)
@@ -73,8 +76,7 @@ class Assets:
 
     @cached_property
     def text(self) -> TextTower:
-        tokenizer = Tokenizer.from_file(str(self._file("tokenizer.json")))
-        return TextTower(self._session("text"), tokenizer, self._cache_bytes)
+        return open_text(self.folder, self._threads, self._cache_bytes)
 
     @cached_property
     def image(self) -> ImageTower:
@@ -154,17 +156,28 @@ class Assets:
         found.update(fresh)
         return np.stack([found[names[example]] for example in examples])
 
-    def _file(self, name: str) -> Path:
-        path = self.folder / name
-        if not path.is_file():
-            raise ModelNotFound(f"{self.folder}: {name} is missing; reinstall omniclef or name a complete model folder")
-        return path
-
     def _session(self, name: str) -> ort.InferenceSession:
-        options = ort.SessionOptions()
-        options.log_severity_level = 3
-        options.intra_op_num_threads = self._threads or int(os.environ.get("OMNICLEF_THREADS", "0"))
-        return ort.InferenceSession(str(self._file(f"{name}.onnx")), options, providers=["CPUExecutionProvider"])
+        return _session(self.folder, name, self._threads)
+
+
+def open_text(folder: Path, threads: int | None = None, cache_bytes: int = 256 << 20) -> TextTower:
+    """The text tower of a model alone."""
+    tokenizer = Tokenizer.from_file(str(_file(folder, "tokenizer.json")))
+    return TextTower(_session(folder, "text", threads), tokenizer, cache_bytes)
+
+
+def _file(folder: Path, name: str) -> Path:
+    path = folder / name
+    if not path.is_file():
+        raise ModelNotFound(f"{folder}: {name} is missing; reinstall omniclef or name a complete model folder")
+    return path
+
+
+def _session(folder: Path, name: str, threads: int | None) -> ort.InferenceSession:
+    options = ort.SessionOptions()
+    options.log_severity_level = 3
+    options.intra_op_num_threads = threads or int(os.environ.get("OMNICLEF_THREADS", "0"))
+    return ort.InferenceSession(str(_file(folder, f"{name}.onnx")), options, providers=["CPUExecutionProvider"])
 
 
 def _waves(places: np.ndarray[Any, Any], size: int) -> Array:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from omniclef.backbones.base import Array, Modality, Prefill, RowSource, TokenCount
 from omniclef.backbones.nano.assets import Assets
@@ -19,9 +20,10 @@ from omniclef.backbones.nano.cache import Cache
 from omniclef.backbones.nano.examples import Readout
 from omniclef.backbones.nano.pieces import Segment, instruction, option_pieces, segments
 from omniclef.backbones.nano.sight import Sight, read_clips, read_pictures, read_sounds
+from omniclef.backbones.nano.steps import Needs, known_names
 from omniclef.backbones.nano.text import TextRows
 from omniclef.backbones.nano.wording import Overlap, says_none
-from omniclef.records import Question, Record, media_kind
+from omniclef.records import Question, Record, TextLike, media_kind
 
 __all__ = ["NanoBackbone", "question_texts"]
 
@@ -31,7 +33,7 @@ ASKED = 0.1
 """Length of a question's hidden row beside the record's summary: the prior compares an option with both together,
 and the instruction is already in the option's own text."""
 
-CENTRE = 0.5
+CENTRE = 1.0
 """Share of the average text that is taken out of a summary, so that no option wins because it resembles any text."""
 
 MARK = 0.25
@@ -51,6 +53,7 @@ class _Asked:
     readouts: dict[Modality, Readout]
     overlap: Overlap | None  # of a choice
     fixed: Array  # [O] log-odds that no record changes
+    needs: Needs | None  # of a choice
     trust: float
 
     @property
@@ -67,6 +70,7 @@ class _Seen:
     clarity: float
     keys: dict[Modality, Array]
     words: tuple[tuple[str, float], ...]
+    state: TextLike
     tokens: TokenCount
     sources: tuple[RowSource, ...]
 
@@ -129,6 +133,7 @@ class NanoBackbone:
             readouts=self.assets.readouts(question, lexical, texts),
             overlap=Overlap([p.context for p in pieces], self.assets.rarity, bare) if choice and trust < 1 else None,
             fixed=np.float32((1 - trust) * self.assets.weights["none"]) * none,
+            needs=(Needs(question.options()) or None) if choice else None,
             trust=trust,
         )
 
@@ -172,6 +177,7 @@ class NanoBackbone:
             clarity=clarity,
             keys=keys,
             words=tuple((p.text, p.weight) for p in pieces),
+            state=record.state,
             tokens=_count(read, sights),
             sources=_sources(read, sights),
         )
@@ -218,9 +224,25 @@ def _join(seen: _Seen, questions: Sequence[_Asked], weights: Mapping[str, float]
         scale=None if (abs(scale - 1) < 1e-3).all() else scale,
         bias=bias if bias.any() else None,
         trust=None if (trust > 0.999).all() else trust,
+        first=_first(questions, seen.state),
         tokens=replace(seen.tokens, text=seen.tokens.text + sum(q.tokens for q in questions)),
         sources=seen.sources,
     )
+
+
+def _first(questions: Sequence[_Asked], state: TextLike) -> npt.NDArray[np.bool_] | None:
+    """[O, O] which options wait for which, by what the state has already; None where none does."""
+    if all(question.needs is None for question in questions):
+        return None
+    total = sum(len(question.options) for question in questions)
+    first, start = np.zeros((total, total), np.bool_), 0
+    for question in questions:
+        stop = start + len(question.options)
+        waits = question.needs(known_names(state, question.needs.names)) if question.needs else None
+        if waits is not None:
+            first[start:stop, start:stop] = waits
+        start = stop
+    return first if first.any() else None
 
 
 def _said(question: _Asked, seen: _Seen, overlap: float) -> Array:

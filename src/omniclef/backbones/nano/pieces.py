@@ -14,18 +14,18 @@ from typing import Any
 
 from omniclef.records import NOUL_DEFAULTS, Option, Question, TextLike
 
-__all__ = ["OptionPieces", "Segment", "domain", "instruction", "option_pieces", "segments", "words"]
+__all__ = ["OptionPieces", "Segment", "domain", "instruction", "option_pieces", "segments", "speaker", "words"]
 
-DECAY = 0.3
+DECAY = 0.2
 """How much less an item of a list weighs than the one after it, as exp(-DECAY): the end of a talk matters most."""
 
-ASIDE = 0.2
+ASIDE = 0.1
 """Weight of what a tool said in a talk, beside what people and assistants said: it is not what anybody asks for."""
 
 GROUP = 160
 """Characters up to which neighbouring fields of an object share one segment."""
 
-ECHO = 0.5
+ECHO = 0.25
 """Weight of an option read together with its instruction, beside the option alone."""
 
 # What people write in any instruction: such words do not say which field the question belongs to.
@@ -43,10 +43,13 @@ _COMMON = """
 """
 COMMON = frozenset(_COMMON.split())
 
+OUTPUTS = ("outputs", "output_parameters", "returns", "responses")
+"""Fields of a structured description that name what a tool gives."""
+
 _WORD = re.compile(r"[^\W\d_]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SPEAKER = ("role", "speaker", "from", "author")
-_TOOLS = frozenset(["api", "tool", "function", "observation", "tool_result"])
+TOOLS = frozenset(["api", "tool", "function", "observation", "tool_result"])
 _SAYS = ("content", "text", "message", "utterance")
 
 
@@ -96,10 +99,10 @@ def words(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping):
-        speaker = _speaker(value)
+        who = speaker(value)
         says = next((k for k in _SAYS if isinstance(value.get(k), str)), None)
-        if speaker and says is not None and len(value) == 2:
-            return f"{speaker}: {value[says]}"
+        if who and says is not None and len(value) == 2:
+            return f"{who}: {value[says]}"
         return "; ".join(f"{humanise(k)}: {words(v)}" for k, v in value.items() if v not in (None, "", [], {}))
     if isinstance(value, list):
         return ", ".join(words(v) for v in value)
@@ -161,25 +164,28 @@ def _side(option: Option, asked: str) -> OptionPieces:
 
 
 def _described(option: Option) -> str:
-    """The description in words, without examples; fields beside ``description`` follow it with their names."""
+    """The description in words, without examples; fields beside ``description`` follow it with their names.
+
+    What a tool returns is left out: among 769 tools of Seal-Tools' dev part it made 0.985 right ones 0.975.
+    """
     value: Any = option.description
     if not isinstance(value, dict):
         return words(value).strip() if value is not None else ""
-    rest = {k: v for k, v in value.items() if k != "examples" or not isinstance(v, list)}
+    rest = {k: v for k, v in value.items() if k not in OUTPUTS and (k != "examples" or not isinstance(v, list))}
     first = words(rest.pop("description", "") or "").strip()
     return "; ".join(part for part in (first, words(rest)) if part)
 
 
 def _items(name: str, values: Sequence[Any]) -> Iterator[Segment]:
     label = f"{humanise(name)}: " if name else ""
-    kept = [(text, _speaker(value)) for value in values if (text := words(value).strip())]
-    for index, (text, speaker) in enumerate(kept):
+    kept = [(text, speaker(value)) for value in values if (text := words(value).strip())]
+    for index, (text, who) in enumerate(kept):
         place = len(kept) - 1 - index
-        share = ASIDE if speaker in _TOOLS else 1.0
+        share = ASIDE if who in TOOLS else 1.0
         yield Segment(label + text, share * math.exp(-DECAY * place), place)
 
 
-def _speaker(value: Any) -> str:
+def speaker(value: Any) -> str:
     """Who says an item of a list, in lower case; empty if nobody is named."""
     names = (value[k] for k in _SPEAKER if isinstance(value.get(k), str)) if isinstance(value, Mapping) else iter(())
     return next(names, "").lower()

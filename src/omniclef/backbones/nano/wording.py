@@ -17,9 +17,6 @@ from omniclef.backbones.base import Array
 
 __all__ = ["Overlap", "Rarity", "says_none", "stems"]
 
-MOST = 4.0
-"""Texts of full weight that count in how much shared words matter."""
-
 OWN = (0.75, 0.85)
 """Shares of an option's rare words that are its own, from none of which to all of which shared words are believed."""
 
@@ -111,8 +108,7 @@ class Overlap:
     def __call__(self, texts: Sequence[tuple[str, float]]) -> Array:
         """[count] summed weights of the stems that an option shares with weighted texts.
 
-        A stem counts once, with the weight of the heaviest text that has it. It all counts for more where there are
-        several texts: their common vector is a mean, and says less of each.
+        A stem counts once, with the weight of the heaviest text that has it.
         """
         heaviest: dict[str, float] = {}
         for text, weight in texts:
@@ -123,7 +119,7 @@ class Overlap:
         for stem, weight in heaviest.items():
             owners, own = self._found[stem]
             total[owners] += weight * own
-        return total * np.float32(self.worth * min(max(sum(weight for _, weight in texts), 1.0), MOST))
+        return total * np.float32(self.worth)
 
 
 def _stem(word: str) -> str:

@@ -111,6 +111,7 @@ class Talk:
     turns: list[dict[str, Any]] = field(default_factory=list)
     calls: list[tuple[list[dict[str, Any]], Tool]] = field(default_factory=list)
     goals: list[Tool] = field(default_factory=list)
+    token: bool = False  # whether signing in gives one
 
     def user(self, text: str) -> None:
         self.turns.append({"role": "user", "text": text})
@@ -146,7 +147,7 @@ def dialogues(
             tell(talk, listed, goals, stored, real, opening, access if needs_access and not turn else None)
         listed += [access] if access else []
         for state, tool in talk.calls[:4]:
-            asked = _asked(state, tool, talk, listed, tools, rng)
+            asked = _asked(state, tool, talk, listed, tools, rng, needs_access and talk.token)
             made += 1
             yield grouped(family, state, asked, f"{number}")
 
@@ -215,15 +216,20 @@ def _sign_in(talk: Talk, access: Tool | None) -> None:
     talk.user(one(rng, CREDENTIALS).format(u=one(rng, USERS), p=one(rng, SECRETS)))
     if rng.random() < 0.3:
         talk.assistant(one(rng, WILL_SIGN_IN))
-    talk.call(access, {"token": f"t{int(rng.integers(10**5, 10**6))}"} if rng.random() < 0.7 else "ok")
+    talk.token = bool(rng.random() < 0.7)
+    talk.call(access, {"token": f"t{int(rng.integers(10**5, 10**6))}"} if talk.token else "ok")
 
 
 def _asked(
-    state: list[dict[str, Any]], tool: Tool, talk: Talk, listed: list[Tool], tools: Catalogue, rng: Rng
+    state: list[dict[str, Any]], tool: Tool, talk: Talk, listed: list[Tool], tools: Catalogue, rng: Rng, signed: bool
 ) -> Asked:
+    """``signed``: whether the tools of this talk can only be called with what signing in gives."""
     count = round(2 ** rng.uniform(2, 5.9))
     others = tools.beside(rng, listed, max(1, count - len(listed)))
     options: dict[str, Any] = {t.name: t.option for t in [*listed, *others]}
+    if signed and rng.random() < 0.4:
+        options = {t.name: t.signature(*(("token",) if t in listed and t not in AUTH_TOOLS else ()))
+                   for t in [*listed, *others]}  # fmt: skip
     label = tool.name
     search, (none_key, none_text) = one(rng, SEARCH_TOOLS), one(rng, NONE_OPTIONS)
     outside = tool not in AUTH_TOOLS and rng.random() < 0.14

@@ -142,7 +142,7 @@ ACTIONS = (
 )
 
 AUTH_TOOLS = tuple(
-    Tool(name, text, "Access", (("username", "name of the account"), ("password", "its password")))
+    Tool(name, text, "Access", (("username", "name of the account"), ("password", "its password")), ("token",))
     for name, text in (
         ("sign_in", "Signs the user in with name and password and returns a session token"),
         ("Authenticate", "Checks the user's credentials"),

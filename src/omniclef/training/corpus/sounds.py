@@ -72,22 +72,26 @@ _VALUES: dict[str, tuple[str, ...]] = {
 }
 _OURS = {"drink": "coffeeDrink", "shots": "numberOfShots", "milk": "milkAmount", "sugar": "sugarAmount"}
 _NOTHING = ("none", "not said", "nothing", "not mentioned")
+_AMOUNTS = ("", "some", "a bit of", "a little bit of", "lots of", "a lot of")
+_UNSAID = {name: "the order does not mention it" for name in _NOTHING}
 
 
-def build(data: Path, seed: int, *, spoken: int = 1500, cache: Path | None = None) -> Iterator[LabelledRecord]:
+def build(
+    data: Path, seed: int, *, orders: int = 2500, spoken: int = 1000, cache: Path | None = None
+) -> Iterator[LabelledRecord]:
     """Every family in turn. ``data`` is the folder with ``audio/``, ``text/`` and ``bench/``.
 
-    ``spoken`` counts the records that espeak-ng speaks; ``cache`` keeps their sound between runs. One record
-    in ten is for validation, chosen by its clip or text and not by the seed.
+    ``orders`` and ``spoken`` count the records that espeak-ng speaks: drinks, and requests and other texts; ``cache``
+    keeps their sound between runs. One record in ten is for validation, chosen by its clip or text and not by the seed.
     """
     rng = np.random.default_rng(seed)
     yield from _digits(data, rng)
     yield from _coffee(data, rng)
     yield from _wake(data, rng)
     speaker = Speaker(cache)
-    yield from _spoken_orders(speaker, rng, spoken // 3, seed)
-    yield from _spoken_intents(data, speaker, rng, spoken // 3, seed)
-    yield from _spoken_texts(data, speaker, rng, spoken // 3, seed)
+    yield from _spoken_orders(speaker, rng, orders, seed)
+    yield from _spoken_intents(data, speaker, rng, spoken // 2, seed)
+    yield from _spoken_texts(data, speaker, rng, spoken // 2, seed)
     yield from _generated(rng)
 
 
@@ -98,8 +102,8 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 def coffee_value(slot: str, said: str | None) -> str:
-    """The class of what was said in a slot of a coffee order; "none" if nothing was."""
-    if said is None:
+    """The class of what was said in a slot of a coffee order, without its amount; "none" if nothing was."""
+    if said is None or said.startswith("no "):
         return "none"
     for value in _VALUES[slot]:
         if value in said if slot in ("milkAmount", "sugarAmount") else value == said.strip():
@@ -193,7 +197,7 @@ def _digits(data: Path, rng: Rng) -> Iterator[LabelledRecord]:
         "Spoken digit",
         "Which number do you hear?",
     )
-    for row in read(data / "audio/fsdd.train.jsonl"):
+    for row in [row for row in read(data / "audio/fsdd.train.jsonl") for _ in range(3)]:
         value = int(row["label"])
         style = int(rng.integers(3))
         names = phrases.DIGITS if style else tuple("0123456789")
@@ -221,14 +225,25 @@ def _digits(data: Path, rng: Rng) -> Iterator[LabelledRecord]:
         yield _record("spoken digits", rng, data / row["file"], asked, row["file"])
 
 
-def _slot_questions(rng: Rng, values: Mapping[str, str]) -> list[Asked]:
-    """Three of the six slots as choices, and one as a noul; ``values`` holds a class for each slot."""
+def _slot_questions(rng: Rng, said: Mapping[str, str]) -> list[Asked]:
+    """Three to six of the slots as choices, and one as a noul; ``said`` holds the words of each slot that was filled.
+
+    Half of the time milk and sugar are asked for with their amounts: "a bit of cream" is another option than "cream".
+    """
+    values = {slot: coffee_value(slot, said.get(slot)) for slot in COFFEE_SLOTS}
     nothing = _one(rng, _NOTHING)
     asked: list[Asked] = []
-    for slot in [list(COFFEE_SLOTS)[i] for i in rng.permutation(6)[:3]]:
-        right = nothing if values[slot] == "none" else values[slot]
-        options = [*_VALUES[slot], *([] if slot == "coffeeDrink" else [nothing])]
-        asked.append((slot, _choice(rng, COFFEE_SLOTS[slot], right, [v for v in options if v != right]), right))
+    for slot in [list(COFFEE_SLOTS)[i] for i in rng.permutation(6)[: int(rng.integers(3, 7))]]:
+        right, options = values[slot], list(_VALUES[slot])
+        if slot in ("milkAmount", "sugarAmount") and rng.random() < 0.5:
+            options = [f"{amount} {kind}".strip() for kind in options for amount in _AMOUNTS]
+            right = right if right == "none" else said[slot].strip()
+        right = nothing if right == "none" else right
+        if slot != "coffeeDrink" or rng.random() < 0.5:
+            options.append(nothing)
+        asked.append(
+            (slot, _choice(rng, COFFEE_SLOTS[slot], right, [v for v in options if v != right], _UNSAID), right)
+        )
     truth = bool(rng.random() < 0.5)
     slot = _one(rng, [name for name in COFFEE_SLOTS if values[name] != "none"] if truth else list(COFFEE_SLOTS))
     about = values[slot] if truth else _one(rng, [v for v in _VALUES[slot] if v != values[slot]])
@@ -249,9 +264,8 @@ _INTENTS = {
 def _coffee(data: Path, rng: Rng) -> Iterator[LabelledRecord]:
     asks = ("What does the customer want to do?", "Intent of the caller", "Why does this person speak?")
     for row in read(data / "audio/coffee_orders.train.jsonl"):
-        values = {slot: coffee_value(slot, row["slots"].get(slot)) for slot in COFFEE_SLOTS}
-        for _ in range(2):
-            asked = _slot_questions(rng, values)
+        for _ in range(6):
+            asked = _slot_questions(rng, row["slots"])
             intent = _choice(rng, asks, "order a drink", list(_INTENTS)[1:], _INTENTS)
             yield _record(
                 "coffee orders",
@@ -278,17 +292,14 @@ def _wake(data: Path, rng: Rng) -> Iterator[LabelledRecord]:
 
 
 def _spoken_orders(speaker: Speaker, rng: Rng, count: int, seed: int) -> Iterator[LabelledRecord]:
-    known = {slot: set(values) for slot, values in _VALUES.items()}
     for _ in range(count):
         text, slots = phrases.drink_order(rng)
-        values = {slot: "none" for slot in COFFEE_SLOTS}
-        for name, said in slots.items():
-            slot = _OURS.get(name, name)
-            values[slot] = "none" if said.startswith("no ") else coffee_value(slot, said)
-        if any(value != "none" and value not in known[slot] for slot, value in values.items()):
+        said = {_OURS.get(name, name): words for name, words in slots.items()}
+        found = {slot: coffee_value(slot, words) for slot, words in said.items()}
+        if any(value != "none" and value not in _VALUES[slot] for slot, value in found.items()):
             continue  # a drink or a milk that the real menu does not have
         ((_, clip),) = speaker.say_all([text], seed)
-        yield _record("spoken orders", rng, clip, _slot_questions(rng, values), text)
+        yield _record("spoken orders", rng, clip, _slot_questions(rng, said), text)
 
 
 def _spoken_intents(data: Path, speaker: Speaker, rng: Rng, count: int, seed: int) -> Iterator[LabelledRecord]:

@@ -41,6 +41,7 @@ class Tool:
     text: str
     field: str
     parameters: tuple[tuple[str, str], ...]
+    outputs: tuple[str, ...] = ()
 
     @cached_property
     def area(self) -> str:
@@ -59,6 +60,11 @@ class Tool:
         inputs = {name: re.sub(r"\s*\(e\.g\..*", "", meaning) for name, meaning in self.parameters}
         return {"description": self.text, "parameters": inputs}
 
+    def signature(self, *first: str) -> dict[str, Any]:
+        """The description with the names of what it takes, after ``first``, and of what it gives."""
+        inputs = [*first, *(name for name, _ in self.parameters)]
+        return {"description": self.text, "inputs": inputs, "outputs": list(self.outputs)}
+
     def near(self, other: Tool) -> bool:
         """Whether the two do nearly the same, so that either could be called right."""
         shared = len(self.stems & other.stems)
@@ -73,7 +79,8 @@ class Catalogue:
         for row in rows(data / "bench/seal_tools/tool.jsonl"):
             needed = [(n, p["description"]) for n, p in row["parameters"].items() if n in row["required"]]
             text = row["api_description"].strip().rstrip(".")
-            tools[row["api_name"]] = Tool(row["api_name"], text, row["field"], tuple(needed[:4]))
+            tools[row["api_name"]] = Tool(row["api_name"], text, row["field"], tuple(needed[:4]),
+                                         tuple(row["responses"] or ())[:3])
         dev = list(rows(data / "bench/seal_tools/dev.jsonl"))
         called = list(dict.fromkeys(c["api"] for row in dev for c in row["calling"][:2] if c["api"] in tools))
         rest = [name for name in tools if name not in set(called)]

@@ -44,12 +44,12 @@ def texts(data: Path, seed: int) -> list[str]:
     out: list[str] = []
     for pool, count in ((sgd, 1300), (snips, 700), (emotions, 600), (private, 120)):
         out += draw(rng, [plain(text) for text in dict.fromkeys(pool) if speakable(text)], count)
-    out += [phrases.drink_order(rng)[0] for _ in range(600)]
+    out += [phrases.drink_order(rng)[0] for _ in range(1500)]
     out += [phrases.command(rng) for _ in range(450)]
     out += [phrases.number_phrase(rng) for _ in range(150)]
     out += [
         *phrases.WORDS,
-        *phrases.DIGITS * 8,
+        *phrases.DIGITS * 20,
         *phrases.WAKE_WORDS * 4,
         *phrases.MILKS * 2,
         *phrases.SUGARS * 2,
