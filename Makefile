@@ -3,9 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-HEAD_ORACLE := clef-finetune==0.1.0
+# The publisher's code as others packaged it. Tests check the hashes of the two files they run.
+ORACLES := clef-finetune==0.1.0 ollajev==0.4.0
+ORACLE := .venv-oracle
+RELEASED := tests/test_release.py $(wildcard tests/backbones/test_qwen_*.py)
 
-.PHONY: demo test test-slow check bench deps wheel clean
+.PHONY: demo test test-slow oracle check bench deps wheel clean
 
 demo: $(VENV)/base.stamp  ## answers questions about a ticket, a photo, a spoken order and a clip with sound
 	$(BIN)/omniclef demo
@@ -15,6 +18,10 @@ test: deps  ## the fast tests
 
 test-slow: deps  ## the tests that take minutes
 	$(BIN)/python -m pytest -q -m slow
+
+oracle: $(ORACLE)/oracle.stamp  ## released models beside the publisher's code with transformers' own processors (6 GB)
+	PYTHONPATH=src $(ORACLE)/bin/python -m pytest -q $(RELEASED)
+	PYTHONPATH=src:$(ORACLE)/oldest $(ORACLE)/bin/python -m pytest -q $(RELEASED)
 
 check: deps  ## lint and types
 	$(BIN)/ruff check .
@@ -30,7 +37,7 @@ wheel: deps  ## the package that users install, in dist/
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(ORACLE) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/python.stamp:
 	$(PYTHON) -m venv $(VENV)
@@ -41,8 +48,16 @@ $(VENV)/base.stamp: $(VENV)/python.stamp pyproject.toml
 	$(PIP) --editable .
 	touch $@
 
-# Only the oracle's head is compared with, and that needs none of what the package requires (torchvision, peft, ...).
+# One file of each oracle is run, and that needs none of what the packages require (torchvision, peft, ...).
 $(VENV)/dev.stamp: $(VENV)/python.stamp pyproject.toml
 	$(PIP) 'torch>=2.13,<2.14' --editable '.[torch]' --group dev
-	$(PIP) --no-deps $(HEAD_ORACLE)
+	$(PIP) --no-deps --ignore-requires-python $(ORACLES)
 	touch $@ $(VENV)/base.stamp
+
+# The versions the released weights were made with, and beside them the oldest transformers that is supported.
+$(ORACLE)/oracle.stamp: pyproject.toml
+	$(PYTHON) -m venv $(ORACLE)
+	$(ORACLE)/bin/python -m pip install --quiet torch==2.14.1 torchvision==0.29.1 transformers==5.21.1 --editable '.[torch]' pytest
+	$(ORACLE)/bin/python -m pip install --quiet --no-deps --ignore-requires-python $(ORACLES)
+	$(ORACLE)/bin/python -m pip install --quiet --no-deps --target $(ORACLE)/oldest transformers==5.19.0
+	touch $@

@@ -120,13 +120,22 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens read and written; a decision writes none."""
+    """Tokens read and written; a decision writes none.
+
+    state_tokens_dropped: tokens of the state that were cut off because the caller allowed it.
+    cached_tokens: those of ``input_tokens`` that were read before, for another record.
+    """
 
     input_tokens: int
     output_tokens: int = 0
+    state_tokens_dropped: int = 0
+    cached_tokens: int = 0
 
     def to_dict(self) -> dict[str, int]:
-        return {"input_tokens": self.input_tokens, "output_tokens": self.output_tokens}
+        """The wire object. What is no part of System One has a name in ``x_`` and is left out where it is 0."""
+        body = {"input_tokens": self.input_tokens, "output_tokens": self.output_tokens}
+        more = {"x_state_tokens_dropped": self.state_tokens_dropped, "x_cached_tokens": self.cached_tokens}
+        return body | {name: count for name, count in more.items() if count}
 
 
 @dataclass(frozen=True, slots=True)

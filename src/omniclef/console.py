@@ -122,8 +122,13 @@ def info_table(model: ModelInfo) -> Table:
         "size": _megabytes(model.size),
         "licence": model.licence,
         "digest": model.digest,
-        "trained on": ", ".join(sorted(model.families)) or "nothing",
     }
+    if model.memory:
+        rows["memory"] = ", ".join(f"{name} {_megabytes(size)}" for name, size in model.memory.items())
+    if model.checked:
+        rows["tensors"] = model.checked
+    if model.families or not model.memory:
+        rows["trained on"] = ", ".join(sorted(model.families)) or "nothing"
     for name, value in rows.items():
         table.add_row(Text(name, "bold"), Text(one_line(value)))
     return table
@@ -247,4 +252,4 @@ def _table(*columns: str) -> Table:
 
 
 def _megabytes(size: int) -> str:
-    return f"{size / 1e6:.1f} MB"
+    return f"{size / 1e6:.1f} MB" if size < 1e9 else f"{size / 1e9:.1f} GB"

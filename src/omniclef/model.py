@@ -5,26 +5,50 @@ Knows the rooms and their order; knows nothing of HTTP or the command line.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from omniclef.answers import CONFIDENCES, Confidence, Decision, Evidence, Usage, answer, softmax
-from omniclef.backbones.base import Array, Backbone, Head, Prefill, RowSource, Scores
+from omniclef.backbones.base import (
+    Array,
+    Backbone,
+    Head,
+    Prefill,
+    RowSource,
+    Scores,
+    TokenCount,
+    WindowedBackbone,
+)
 from omniclef.backbones.nano import Assets, NanoBackbone
 from omniclef.backbones.nano.pieces import segments
-from omniclef.errors import InvalidInput, ModelNotFound
+from omniclef.errors import InvalidInput, MissingExtra, ModelNotFound
+from omniclef.hub import is_hub_id, snapshot
 from omniclef.media import Fetch, load_audio, load_image, load_video
 from omniclef.media.budgets import DEFAULT_BUDGETS
 from omniclef.media.sources import Source
-from omniclef.records import Question, Record, Request, TextLike, parse_questions, parse_request
+from omniclef.records import (
+    MAX_LEVELS,
+    MAX_OPTIONS,
+    Question,
+    Record,
+    Request,
+    TextLike,
+    parse_questions,
+    parse_request,
+    render,
+)
+from omniclef.release import Precision, Release, free_memory, is_release
 
-__all__ = ["DecisionModel", "ModelInfo", "embedded", "load"]
+__all__ = ["DecisionModel", "ModelInfo", "Truncate", "describe", "embedded", "load"]
+
+Truncate: TypeAlias = Literal["state"]
+"""What may be cut off where a request is longer than a model's window."""
 
 BATCH = 64
 """Records that go through the head together: enough to fill the machine, few enough to stay small."""
@@ -38,7 +62,8 @@ class ModelInfo:
     """What a model is and reads.
 
     families: data families it was trained on. size: bytes of its files. digest: of its files; two models with one
-    digest answer alike.
+    digest answer alike. memory: bytes of its weights by precision, where they can be loaded in several. checked: what
+    became of comparing tensors with configurations, where that is done.
     """
 
     name: str
@@ -49,6 +74,8 @@ class ModelInfo:
     families: tuple[str, ...]
     size: int
     limits: Mapping[str, int] = field(default_factory=dict)
+    memory: Mapping[str, int] = field(default_factory=dict)
+    checked: str = ""
 
 
 def embedded() -> dict[str, Path]:
@@ -57,49 +84,167 @@ def embedded() -> dict[str, Path]:
     return {path.parent.name: path.parent for path in sorted(root.glob("*/config.json"))}
 
 
-def load(model: str | Path = "nano", *, threads: int | None = None) -> DecisionModel:
-    """A model by the name of an embedded one, or from a folder.
+def load(
+    model: str | Path = "nano",
+    *,
+    threads: int | None = None,
+    precision: Precision | None = None,
+    device: str = "cpu",
+    window: int | None = None,
+    ids: Literal["faithful", "anonymous"] = "faithful",
+    remember: int = 512 << 20,
+) -> DecisionModel:
+    """A model by the name of an embedded one, from a folder, or a release from the model hub.
 
     Args:
-        model: ``nano``, or a folder with a ``config.json``.
+        model: ``nano``, a folder, or ``owner/name@revision``. A folder is nano's, or a release of the Clef family.
         threads: for computing; None takes the machine's cores.
+
+    The others are for releases:
+
+        precision: ``float32`` or ``bfloat16``; None takes bfloat16 on a GPU and float32 elsewhere.
+        device: as torch names it.
+        window: most tokens of a prompt; None takes what the publisher's code reads.
+        ids: name questions as the caller does, which is what the weights saw in training, or ``anonymous``: Q1, Q2, ...
+        remember: bytes of states to keep, so that other questions about one pay for themselves alone; the usage says
+            how many tokens were.
 
     Raises:
         ModelNotFound: there is no such model, or its folder is incomplete.
+        IncompleteRelease: tensors are missing, unexpected or of another shape than the configuration says.
+        NotEnoughMemory: the weights do not fit.
+        MissingExtra: a release needs [torch].
     """
+    folder = _folder(model)
+    if not is_release(folder):
+        return _nano(folder, threads)
+    release = Release.open(folder)
+    try:
+        import torch
+
+        from omniclef.backbones.qwen.opening import open_release
+    except ImportError as error:
+        raise MissingExtra(f"running {release.name}", "torch") from error
+    if threads:
+        torch.set_num_threads(threads)
+    chosen = precision or ("bfloat16" if device.startswith("cuda") else "float32")
+    available = free_memory(device)
+    if available is not None:
+        release.require_memory(chosen, available)
+    release.check()
+    backbone, head = open_release(release, precision=chosen, device=device, window=window, ids=ids, remember=remember)
+    return DecisionModel(
+        backbone, lambda: head, lambda: _release_info(release, "whole"), texts=lambda record: [render(record.state)]
+    )
+
+
+def describe(model: str | Path) -> ModelInfo:
+    """What a model is, without loading a release's weights. Its tensors are checked where [torch] is installed.
+
+    Raises:
+        ModelNotFound, IncompleteRelease: as ``load``.
+    """
+    folder = _folder(model)
+    if not is_release(folder):
+        return _nano(folder, None).info
+    release = Release.open(folder)
+    try:
+        release.check()
+    except MissingExtra:
+        return _release_info(release, "not compared, which needs the extra [torch]")
+    return _release_info(release, "whole")
+
+
+def _folder(model: str | Path) -> Path:
     known = embedded()
-    folder = known.get(str(model), Path(model))
+    if str(model) in known:
+        return known[str(model)]
+    folder = Path(model)
+    if not folder.exists() and is_hub_id(str(model)):
+        return snapshot(str(model))
     if not (folder / "config.json").is_file():
         names = ", ".join(known)
         raise ModelNotFound(
-            f"model {str(model)!r} is not known; use {names}, or a folder that holds a config.json"
+            f"model {str(model)!r} is not known; use {names}, a folder that holds a config.json, or owner/name@revision"
         )
+    return folder
+
+
+def _nano(folder: Path, threads: int | None) -> DecisionModel:
     assets = Assets(folder, threads)
-    return DecisionModel(NanoBackbone(assets), assets)
+    return DecisionModel(
+        NanoBackbone(assets),
+        lambda: assets.head,
+        lambda: _nano_info(assets),
+        temperatures=assets.config["temperatures"],
+        texts=lambda record: [segment.text for segment in segments(record.state)],
+    )
+
+
+def _nano_info(assets: Assets) -> ModelInfo:
+    config = assets.config
+    return ModelInfo(
+        name=config["name"],
+        digest=assets.digest,
+        description=config["description"],
+        licence=config["licence"],
+        reads=tuple(config["reads"]),
+        families=tuple(config["families"]),
+        size=sum(path.stat().st_size for path in assets.folder.iterdir() if path.is_file()),
+        limits=config["limits"],
+    )
+
+
+def _release_info(release: Release, checked: str) -> ModelInfo:
+    return ModelInfo(
+        name=release.name,
+        digest=release.digest(),
+        description=release.description,
+        licence=release.licence,
+        reads=release.reads,
+        families=(),
+        size=release.size,
+        limits={"tokens": release.window, "options": MAX_OPTIONS, "levels": MAX_LEVELS},
+        memory={str(precision): size for precision, size in release.memory().items()},
+        checked=checked,
+    )
 
 
 class DecisionModel:
-    """Answers typed questions about states, pictures, sounds and clips with probabilities. Safe between threads."""
+    """Answers typed questions about states, pictures, sounds and clips with probabilities. Safe between threads.
 
-    def __init__(self, backbone: Backbone, assets: Assets) -> None:
-        self._backbone = backbone
-        self._assets = assets
-        self._temperatures: Mapping[str, float] = assets.config["temperatures"]
+    Args:
+        backbone: reads records.
+        head: gives the head when it is first needed.
+        describe: tells what the model is, when somebody asks.
+        temperatures: divisor of logits by question type; 1 where it is not there.
+        texts: the texts of a record that spans of text evidence count in.
+    """
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        head: Callable[[], Head],
+        describe: Callable[[], ModelInfo],
+        *,
+        texts: Callable[[Record], Sequence[str]],
+        temperatures: Mapping[str, float] | None = None,
+    ) -> None:
+        self.backbone = backbone
+        self._open_head = head
+        self._describe = describe
+        self._texts = texts
+        self._temperatures = temperatures or {}
 
     @cached_property
     def info(self) -> ModelInfo:
         """What this model is. Reads its files once, to tell its digest."""
-        config = self._assets.config
-        return ModelInfo(
-            name=config["name"],
-            digest=self._assets.digest,
-            description=config["description"],
-            licence=config["licence"],
-            reads=tuple(config["reads"]),
-            families=tuple(config["families"]),
-            size=sum(path.stat().st_size for path in self._assets.folder.iterdir() if path.is_file()),
-            limits=config["limits"],
-        )
+        return self._describe()
+
+    @property
+    def head(self) -> Head:
+        """The joint schema head."""
+        return self._open_head()
 
     def decide(
         self,
@@ -111,6 +256,7 @@ class DecisionModel:
         videos: Iterable[Source] = (),
         confidence: Confidence = "typesafe",
         evidence: bool = False,
+        truncate: Truncate | None = None,
         fetch: Fetch | None = None,
     ) -> Decision:
         """Answers every question about one record.
@@ -121,14 +267,17 @@ class DecisionModel:
             images, audio, videos: encoded bytes, paths or data URLs.
             confidence: formula of the confidences, see ``answers.answer``.
             evidence: also tell what each option drew on.
+            truncate: ``state`` cuts the end off a state that a model's window has no room for, and the usage says by
+                how many tokens; None refuses such a request.
             fetch: called with any http(s) URL among the media; without it URLs are refused.
 
         Raises:
             InvalidRequest: the state or a question breaks a rule.
+            InvalidInput: the request is longer than the model's window.
             MediaError: a medium cannot be read, or asks for more than its budget.
         """
         record = read_record(state, parse_questions(questions), images, audio, videos, fetch)
-        return self.decide_records([record], confidence=confidence, evidence=evidence)[0]
+        return self.decide_records([record], confidence=confidence, evidence=evidence, truncate=truncate)[0]
 
     def decide_many(
         self,
@@ -137,11 +286,12 @@ class DecisionModel:
         *,
         confidence: Confidence = "typesafe",
         evidence: bool = False,
+        truncate: Truncate | None = None,
     ) -> list[Decision]:
         """Answers the same questions about each state; the questions are read once."""
         parsed = parse_questions(questions)
         records = [Record(state, parsed) for state in states]
-        return self.decide_records(records, confidence=confidence, evidence=evidence)
+        return self.decide_records(records, confidence=confidence, evidence=evidence, truncate=truncate)
 
     def decide_request(
         self,
@@ -149,32 +299,49 @@ class DecisionModel:
         *,
         confidence: Confidence = "typesafe",
         evidence: bool = False,
+        truncate: Truncate | None = None,
     ) -> Decision:
         """Answers a whole System One request. Its media come as data URLs; nothing is opened or fetched."""
-        asked = request if isinstance(request, Request) else parse_request(request)
-        record = read_record(asked.state, asked.questions, asked.images, asked.audio, asked.videos, None)
-        return self.decide_records([record], confidence=confidence, evidence=evidence)[0]
+        record = _requested(request)
+        return self.decide_records([record], confidence=confidence, evidence=evidence, truncate=truncate)[0]
+
+    def count(self, request: Request | Mapping[str, Any]) -> TokenCount:
+        """Input tokens of a whole System One request by modality, before it is answered.
+
+        Raises:
+            InvalidInput: the request is longer than the model's window, or breaks a rule.
+        """
+        record = _requested(request)
+        if isinstance(self.backbone, WindowedBackbone):
+            return self.backbone.count(record)
+        return self.backbone.prefill([record])[0].tokens
 
     def decide_records(
-        self, records: Sequence[Record], *, confidence: Confidence = "typesafe", evidence: bool = False
+        self,
+        records: Sequence[Record],
+        *,
+        confidence: Confidence = "typesafe",
+        evidence: bool = False,
+        truncate: Truncate | None = None,
     ) -> list[Decision]:
         """Answers records whose media are decoded already, each as it would be answered alone (within 1e-4)."""
         if confidence not in CONFIDENCES:
-            raise InvalidInput(
-                "confidence", f"{confidence!r} is not a formula", f"use {', '.join(CONFIDENCES)}"
-            )
+            raise InvalidInput("confidence", f"{confidence!r} is not a formula", f"use {', '.join(CONFIDENCES)}")
+        if truncate not in (None, "state"):
+            raise InvalidInput("truncate", f"{truncate!r} cannot be cut", 'use "state", or None to refuse')
         decisions = []
         for start in range(0, len(records), BATCH):
             batch = records[start : start + BATCH]
-            prefills = self._backbone.prefill(batch)
-            scores = self._head(prefills, attention=evidence)
+            prefills = self._prefill(batch, truncate)
+            scores = self.head(prefills, attention=evidence)
             for record, prefill, found in zip(batch, prefills, scores, strict=True):
                 decisions.append(self._decision(record, prefill, found, confidence))
         return decisions
 
-    @property
-    def _head(self) -> Head:
-        return self._assets.head
+    def _prefill(self, records: Sequence[Record], truncate: Truncate | None) -> list[Prefill]:
+        if truncate is not None and isinstance(self.backbone, WindowedBackbone):
+            return self.backbone.prefill(records, truncate=True)
+        return self.backbone.prefill(records)  # one without a window reads states of any length
 
     def _decision(self, record: Record, prefill: Prefill, scores: Scores, confidence: Confidence) -> Decision:
         answers = {}
@@ -182,13 +349,14 @@ class DecisionModel:
         start = 0
         for key, question in record.questions.items():
             stop = start + len(question.options())
-            p = softmax(scores.logits[start:stop].tolist(), self._temperatures[question.type])
+            p = softmax(scores.logits[start:stop].tolist(), self._temperatures.get(question.type, 1.0))
             answers[key] = answer(question, p, confidence)
             if scores.attention is not None:
-                pieces[key] = _evidence(question, record, scores.attention[start:stop], prefill.sources)
+                shares = scores.attention[start:stop]
+                pieces[key] = _evidence(question, self._texts(record), shares, prefill.sources)
             start = stop
-        usage = Usage(prefill.tokens.total)
-        return Decision(self._backbone.name, answers, usage, pieces if scores.attention is not None else None)
+        usage = Usage(prefill.tokens.total, state_tokens_dropped=prefill.dropped, cached_tokens=prefill.cached)
+        return Decision(self.backbone.name, answers, usage, pieces if scores.attention is not None else None)
 
 
 def read_record(
@@ -211,14 +379,19 @@ def read_record(
     )
 
 
+def _requested(request: Request | Mapping[str, Any]) -> Record:
+    asked = request if isinstance(request, Request) else parse_request(request)
+    return read_record(asked.state, asked.questions, asked.images, asked.audio, asked.videos, None)
+
+
 def _evidence(
-    question: Question, record: Record, attention: Array, sources: Sequence[RowSource]
+    question: Question, texts: Sequence[str], attention: Array, sources: Sequence[RowSource]
 ) -> dict[str, list[Evidence]]:
     """The heaviest pieces of each option. attention: [O, L], one line an option of this question."""
-    texts = [segment.text for segment in segments(record.state)]
     spans = [(source, span) for source in sources for span in source.spans]
+    rows = np.array([row for source in sources for row in range(source.start, source.stop)], np.int64)
     found = {}
-    for option, weights in zip(question.options(), attention, strict=True):
+    for option, weights in zip(question.options(), attention[:, rows], strict=True):
         best = np.argsort(-weights, kind="stable")[:SHOWN]
         found[option.key] = [_piece(spans[i], float(weights[i]), texts) for i in best.tolist()]
     return found

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from omniclef.records import Record
 
-__all__ = ["Array", "Backbone", "Head", "Prefill", "RowSource", "Scores", "TokenCount"]
+__all__ = ["Array", "Backbone", "Head", "Prefill", "RowSource", "Scores", "TokenCount", "WindowedBackbone"]
 
 Array = npt.NDArray[np.float32]
 Modality = Literal["text", "image", "audio", "video"]
@@ -67,6 +67,9 @@ class Prefill:
     trust:     [O] factor of the head's joint part, or None for 1: below 1 where a question is unlike any that the head
                was trained on, and the prior alone is the safer answer
     first:     [O, O] bool, or None: True at (i, j) where option i has to wait for option j of the same question
+    dropped:   tokens of the state that were cut off because the caller allowed it
+    cached:    tokens that were read before, for another record
+    sources:   what memory rows came from; rows of none of them (a prompt's fixed text, its questions) are no evidence
 
     ``hidden_norm`` has NOT been applied: the head does it on the rows it is given (``memory`` and ``anchor``), while
     ``questions`` and ``options`` are means over already normalised rows.
@@ -85,6 +88,8 @@ class Prefill:
     first: npt.NDArray[np.bool_] | None = None
     tokens: TokenCount = TokenCount()
     sources: tuple[RowSource, ...] = field(default=())
+    dropped: int = 0
+    cached: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,3 +112,13 @@ class Backbone(Protocol):
     name: str
 
     def prefill(self, records: Sequence[Record]) -> list[Prefill]: ...
+
+
+@runtime_checkable
+class WindowedBackbone(Backbone, Protocol):
+    """A backbone that reads a prompt of limited length. A record beyond it is refused, or loses the end of its state
+    where ``truncate`` allows that; ``count`` tells a record's tokens without reading it."""
+
+    def prefill(self, records: Sequence[Record], *, truncate: bool = False) -> list[Prefill]: ...
+
+    def count(self, record: Record, *, truncate: bool = False) -> TokenCount: ...

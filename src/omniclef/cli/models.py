@@ -8,7 +8,7 @@ import typer
 
 from omniclef import load
 from omniclef.console import info_table, model_table, terminal
-from omniclef.model import embedded
+from omniclef.model import describe, embedded
 
 __all__ = ["info", "models"]
 
@@ -19,7 +19,13 @@ def models() -> None:
 
 
 def info(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="An embedded model's name, or a folder.")],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="An embedded model's name, a folder, or owner/name@revision.")
+    ],
 ) -> None:
-    """Tell what a model is: what it reads, its limits, its digest, and the data it was trained on."""
-    terminal().print(info_table(load(model).info))
+    """Tell what a model is: what it reads, its limits, licence and digest, and what it was trained on or needs.
+
+    The weights of a release are not loaded: its tensors are compared with its configuration by name and shape, and the
+    memory they would need is told for each precision.
+    """
+    terminal().print(info_table(describe(model)))
