@@ -495,8 +495,10 @@ def test_commands_of_the_readme_work_in_an_empty_folder(tmp_path: Path) -> None:
 
 
 def test_python_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    ask, few = blocks("python")
+    ask, few, tools = blocks("python")
     exec(ask, {})
     assert capsys.readouterr().out.startswith("billing ")
     exec(few, {})
     assert capsys.readouterr().out == "card_lost\n"
+    exec(tools, {})
+    assert capsys.readouterr().out == "sign_in\n"

@@ -124,3 +124,10 @@ def test_levels_are_read_by_their_text():
 def test_a_question_without_instructions_has_no_words():
     assert instruction(Choice({"a": None})) == ""
     assert option_pieces(Choice({"a": None}))[0].views == (("a", 1.0),)
+
+
+def test_only_a_tool_has_outputs_that_are_no_words():
+    tool = {"description": "finds a flight", "inputs": ["city"], "outputs": ["flight_id"]}
+    desk = {"description": "returns desk", "returns": "goods sent back"}
+    found = [piece.context for piece in option_pieces(Choice({"find": tool, "desk": desk}))]
+    assert found == ["find: finds a flight; inputs: city", "desk: returns desk; returns: goods sent back"]

@@ -42,6 +42,7 @@ def test_what_a_person_says_is_known_but_asks_no_giver_to_stop():
     assert waits([{"role": "user", "text": "my token is 1234"}]) == []
     assert waits([{"role": "assistant", "text": "First I need your token."}]) != []
     assert waits([{"role": "tool", "result": {"token": None}}]) != []
+    assert waits([{"role": "tool", "result": {"text": "a token is missing"}}]) != []
 
 
 def test_only_references_are_waited_for_and_only_by_name():

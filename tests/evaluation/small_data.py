@@ -54,9 +54,12 @@ def write_clinc(root: Path) -> None:
 
 def write_api_bank(root: Path) -> None:
     catalogue = [
-        {"name": "AddAlarm", "group": "apis", "description": "sets an alarm"},
-        {"name": "PlayMusic", "group": "apis", "description": "plays music"},
-        {"name": "AddAlarm", "group": "lv3_apis", "description": "another alarm"},
+        {"name": "AddAlarm", "group": "apis", "description": "sets an alarm",
+         "input_parameters": {"token": {}, "time": {}}, "output_parameters": {"status": {}}},
+        {"name": "PlayMusic", "group": "apis", "description": "plays music",
+         "input_parameters": None, "output_parameters": {"status": {}}},
+        {"name": "AddAlarm", "group": "lv3_apis", "description": "another alarm",
+         "input_parameters": {}, "output_parameters": {}},
     ]
     alarm = {
         "role": "API",

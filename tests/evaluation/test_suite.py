@@ -89,8 +89,8 @@ def test_every_api_turn_is_a_case_with_the_turns_before_it(tmp_path: Path) -> No
     assert second.request["state"][1]["result"] == {"output": "success"}
     assert (first.labels["api"], second.labels["api"]) == ("AddAlarm", "PlayMusic")
     assert first.request["questions"]["api"]["criteria"] == {
-        "AddAlarm": "sets an alarm",
-        "PlayMusic": "plays music",
+        "AddAlarm": {"description": "sets an alarm", "inputs": ["token", "time"], "outputs": ["status"]},
+        "PlayMusic": {"description": "plays music", "inputs": [], "outputs": ["status"]},
     }
 
 

@@ -97,8 +97,9 @@ def test_a_run_cut_in_two_equals_a_run_in_one(tmp_path):
 
 def test_held_out_answers_line_up_with_their_labels(tmp_path):
     held = held_out_answers(TorchHead(run(tmp_path)), WordBackbone(), VALID)
-    probabilities, gold = held["choice"]
-    assert len(gold) == len(VALID)
-    assert np.mean([int(np.argmax(p)) == g for p, g in zip(probabilities, gold, strict=True)]) > 0.9
-    assert len(held["noul"][0]) == len(VALID)
-    assert held["score"] == ([], [])
+    choices = [one for one in held if one.kind == "choice"]
+    assert len(choices) == len(VALID)
+    assert np.mean([int(np.argmax(one.probabilities)) == one.gold for one in choices]) > 0.9
+    assert sum(one.kind == "noul" for one in held) == len(VALID)
+    assert {one.kind for one in held} == {"choice", "noul"}
+    assert {one.trust for one in held} == {1.0}

@@ -25,6 +25,7 @@ from omniclef.backbones.base import Backbone, Head, Prefill
 from omniclef.backbones.padding import pad
 from omniclef.head import JointSchemaHead
 from omniclef.records import Record, parse_questions
+from omniclef.training.calibration import HeldOut
 from omniclef.training.media import decode
 from omniclef.training.objective import Weights, objective, targets
 from omniclef.training.records import LabelledRecord
@@ -138,21 +139,19 @@ def validate(
     return {"valid_loss": round(float(np.mean(losses)), 4), "mean": mean, "accuracy": accuracy}
 
 
-def held_out_answers(
-    head: Head, backbone: Backbone, records: Sequence[LabelledRecord]
-) -> dict[str, tuple[list[list[float]], list[int]]]:
-    """By question type: the probabilities of each labelled question, and the position of its right option."""
+def held_out_answers(head: Head, backbone: Backbone, records: Sequence[LabelledRecord]) -> list[HeldOut]:
+    """Each labelled question of the records, answered, in order."""
     names = {number: name for name, number in TYPES.items()}
-    found: dict[str, tuple[list[list[float]], list[int]]] = {name: ([], []) for name in TYPES}
+    found = []
     for start in range(0, len(records), 32):
         reads = _prefilled(backbone, records[start : start + 32])
         for read, scores in zip(reads, head([read.prefill for read in reads]), strict=True):
-            first = 0
+            trust, first = read.prefill.trust, 0
             for truth, kind in read.truths:
                 if truth.any():
-                    probabilities, gold = found[names[kind]]
-                    probabilities.append(softmax(scores.logits[first : first + len(truth)].tolist()))
-                    gold.append(int(truth.argmax()))
+                    probabilities = softmax(scores.logits[first : first + len(truth)].tolist())
+                    share = 1.0 if trust is None else float(trust[first])
+                    found.append(HeldOut(names[kind], probabilities, int(truth.argmax()), share))
                 first += len(truth)
     return found
 

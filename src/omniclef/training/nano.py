@@ -31,12 +31,11 @@ from omniclef.backbones.nano.pieces import option_pieces, segments
 from omniclef.backbones.nano.text import TextTower
 from omniclef.backbones.nano.wording import Rarity
 from omniclef.errors import InvalidInput, MissingExtra
-from omniclef.evaluation.calibration import fit_temperatures, reliability_table, temper
-from omniclef.evaluation.metrics import ece
 from omniclef.head import HeadConfig, JointSchemaHead
 from omniclef.records import parse_questions
 from omniclef.training import align_image, align_sound
 from omniclef.training.background import background, english_odds
+from omniclef.training.calibration import HeldOut, fit_sharpness, honesty
 from omniclef.training.convert import image as convert_image
 from omniclef.training.convert import sound as convert_sound
 from omniclef.training.convert.text import export_text
@@ -55,6 +54,7 @@ __all__ = ["Recipe", "make"]
 
 PRIOR_SCALE = 20.0
 OPEN_FAMILIES = frozenset({"sgd", "seal_tools", "tool_dialogues", "out_of_scope"})
+GENERATED = frozenset({"scales", "records"})
 CACHE_BYTES = 8 << 30
 
 
@@ -129,6 +129,7 @@ class _Making:
             "temperatures": {"noul": 1.0, "choice": 1.0, "score": 1.0},
             "limits": {"options": 255, "levels": 10, "state_tokens": 65536, "audio_seconds": 300},
             "clarity": dict(self.recipe.clarity),
+            "sharp": {"noul": 1.0, "choice": 1.0, "score": 1.0},
             "words": dict(self.recipe.words),
             "trust": dict(self.recipe.trust),
             "examples": {name: dict(values) for name, values in self.recipe.examples.items()},
@@ -209,27 +210,39 @@ class _Making:
         self._store("head", onnx.load(path))
         known = familiar_options(train)
         np.save(self.weights / "familiar.npy", self._embed(known).astype(np.float16))
-        kept = [record for record in valid if record.family not in text.VALID_FAMILIES]
-        self._calibrate(kept, sorted({record.family for record in train}))
+        self._calibrate(train, valid)
 
-    def _calibrate(self, valid: Sequence[LabelledRecord], families: Sequence[str]) -> None:
-        """Temperatures of the finished model, as it is loaded and run, on one half of the held-out records of trained
-        families; what they are worth is measured on the other half."""
-        finished = self._frozen()
-        backbone = NanoBackbone(finished)
-        halves = [[record for record in valid if _half(record) == half] for half in (0, 1)]
-        fitted, unseen = (held_out_answers(finished.head, backbone, half) for half in halves)
-        values = json.loads((self.weights / "config.json").read_text("utf-8"))
-        temperatures = {kind: round(t, 4) for kind, t in fit_temperatures(fitted).items()}
-        values["temperatures"] = temperatures
-        values["families"] = list(families)
+    def _calibrate(self, train: Sequence[LabelledRecord], valid: Sequence[LabelledRecord]) -> None:
+        """Temperatures of the finished model, as it is loaded and run, from one half of the held-out records and of
+        newly generated ones; what they are worth in trained families is measured on the other halves."""
+        new = list(self._new(train))
+        values = self._config()
+        answers = self._answers([record for record in [*valid, *new] if _half(record) == 0])
+        temperatures, factors = fit_sharpness(answers)
+        values["temperatures"] = {kind: round(t, 4) for kind, t in temperatures.items()}
+        values["sharp"] = {kind: round(factor, 4) for kind, factor in factors.items()}
+        values["families"] = sorted({record.family for record in train})
         self._write(values)
-        found = {
-            kind: {"temperature": temperatures[kind], **_honesty(*unseen[kind], temperatures[kind])} for kind in unseen
-        }
+        trained = [record for record in valid if record.family not in text.VALID_FAMILIES]
+        found = {}
+        for name, records in (("held out", trained), ("generated anew", new)):
+            measured = self._answers([record for record in records if _half(record) == 1])
+            found[name] = honesty(measured, values["temperatures"])
+            self.console.print(f"{name}: {found[name]}")
         (self.work / "calibration.json").write_text(json.dumps(found, indent=2) + "\n", "utf-8")
-        for kind, figures in found.items():
-            self.console.print(f"{kind}: {figures}")
+
+    def _answers(self, records: Sequence[LabelledRecord]) -> list[HeldOut]:
+        model = self._frozen()
+        return held_out_answers(model.head, NanoBackbone(model), records)
+
+    def _new(self, train: Sequence[LabelledRecord]) -> Iterable[LabelledRecord]:
+        """Records that our generators write with another seed: scores would be too few without them."""
+        data, seed = self.recipe.data, self.recipe.seed + 1
+        known = {json.dumps(record.state) for record in train}
+        for record in text.build(data, seed, GENERATED):
+            if json.dumps(record.state) not in known:
+                yield record
+        yield from pictures.build(data, seed, drawn=800, rounds=0)
 
     def _frozen(self, finished: bool = True) -> Assets:
         """The model's files so far. The towers stay as they are: what they make of a medium is kept on disk."""
@@ -254,6 +267,10 @@ class _Making:
         size = save(compress(model, self.recipe.storage[name]), self.weights / f"{name}.onnx")
         self.console.print(f"{name}.onnx: {size / 1e6:.1f} MB")
 
+    def _config(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.weights / "config.json").read_text("utf-8"))
+        return found
+
     def _write(self, values: Mapping[str, Any]) -> None:
         text_ = json.dumps(values, indent=2) + "\n"
         (self.weights / "config.json").write_text(text_, "utf-8")
@@ -269,14 +286,6 @@ def _half(record: LabelledRecord) -> int:
             str(clip).encode() if isinstance(clip, Path) else b"".join(frame.tobytes() for frame in clip.frames)
         )
     return about.digest()[0] % 2
-
-
-def _honesty(probabilities: Sequence[Sequence[float]], gold: Sequence[int], temperature: float) -> dict[str, float]:
-    """Accuracy and expected calibration error after ``temperature``."""
-    tempered = [temper(p, temperature) for p in probabilities]
-    right = [int(p.argmax()) == best for p, best in zip(tempered, gold, strict=True)]
-    error = ece(reliability_table([float(p.max()) for p in tempered], right))
-    return {"questions": len(gold), "accuracy": round(float(np.mean(right)), 4), "ece": round(error, 4)}
 
 
 def make(recipe: Recipe, console: Console) -> Path:

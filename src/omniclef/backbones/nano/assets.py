@@ -65,6 +65,7 @@ class Assets:
             stems = arrays["stems"].tobytes().decode().split("\n")
             self.rarity = Rarity(dict(zip(stems, arrays["rarity"].tolist(), strict=True)), float(arrays["unseen"]))
         self.weights: Mapping[str, float] = self.config["words"]
+        self.sharp: Mapping[str, float] = self.config["sharp"]
         self._familiar = self._known_options()
         self._example_keys: Cache[bytes, Array] = Cache(64 << 20)
         self.clarity = Clarity(odds, **self.config["clarity"])
@@ -117,7 +118,9 @@ class Assets:
         rows = np.load(path).astype(np.float32)
         return np.ascontiguousarray((rows / np.linalg.norm(rows, axis=1, keepdims=True)).T)
 
-    def readouts(self, question: Question, lexical: Array, texts: Mapping[str, TextRows]) -> dict[Modality, Readout]:
+    def readouts(
+        self, question: Question, lexical: Array, texts: Mapping[str, TextRows], trust: float
+    ) -> dict[Modality, Readout]:
         """One readout for each modality that the options' examples come in; none where there are no examples."""
         given: dict[Modality, list[tuple[int, str]]] = {}
         for index, option in enumerate(question.options()):
@@ -136,7 +139,7 @@ class Assets:
                 constants = Constants(**values)
                 found[modality] = Discriminant(keys, owners, count, constants, lexical, self.covariance)
             else:
-                found[modality] = Ridge(keys, owners, count, RidgeConstants(**values))
+                found[modality] = Ridge(keys, owners, count, RidgeConstants(**values), trust)
         return found
 
     def _keys(self, modality: Modality, examples: list[str], texts: Mapping[str, TextRows]) -> Array:

@@ -106,7 +106,7 @@ class NanoBackbone:
         for record, pieces in zip(records, cut, strict=True):
             questions = [asked[keys[id(q)]] for q in record.questions.values()]
             seen = self._see(record, pieces, texts)
-            prefills.append(_join(seen, questions, self.assets.weights))
+            prefills.append(_join(seen, questions, self.assets.weights["overlap"], self.assets.sharp))
         return prefills
 
     def _ask(self, question: Question, texts: dict[str, TextRows]) -> _Asked:
@@ -130,7 +130,7 @@ class NanoBackbone:
             lexical=lexical,
             clarity=self._clarity(read, texts),
             tokens=sum(len(texts[t].ids) for t in read),
-            readouts=self.assets.readouts(question, lexical, texts),
+            readouts=self.assets.readouts(question, lexical, texts, trust),
             overlap=Overlap([p.context for p in pieces], self.assets.rarity, bare) if choice and trust < 1 else None,
             fixed=np.float32((1 - trust) * self.assets.weights["none"]) * none,
             needs=(Needs(question.options()) or None) if choice else None,
@@ -201,15 +201,15 @@ def question_texts(question: Question, echo: bool = True) -> list[str]:
     return texts
 
 
-def _join(seen: _Seen, questions: Sequence[_Asked], weights: Mapping[str, float]) -> Prefill:
+def _join(seen: _Seen, questions: Sequence[_Asked], overlap: float, sharp: Mapping[str, float]) -> Prefill:
     counts = [len(q.options) for q in questions]
     heard = [_examples(q, seen) for q in questions]
     clarity = np.array([q.clarity * seen.clarity for q in questions], np.float32)
     shares = np.array([share for _, share in heard], np.float32)
     trusts = np.array([q.trust for q in questions], np.float32)
     # Training sharpens the prior together with the joint part; alone it is sharpened by a factor of its own.
-    shares *= trusts + (1 - trusts) * np.float32(weights["sharp"])
-    own = [share * _said(q, seen, weights["overlap"]) for q, share in zip(questions, shares, strict=True)]
+    shares *= trusts + (1 - trusts) * np.array([sharp[q.question.type] for q in questions], np.float32)
+    own = [share * _said(q, seen, overlap) for q, share in zip(questions, shares, strict=True)]
     odds = [said + found for said, (found, _) in zip(own, heard, strict=True)]
     bias = np.repeat(clarity, counts) * np.concatenate(odds)
     scale, trust = np.repeat(clarity * shares, counts), np.repeat(trusts, counts)

@@ -46,9 +46,11 @@ class Constants:
 
 @dataclass(frozen=True, slots=True)
 class RidgeConstants:
-    """words: how many examples an option's words count for. ridge: penalty. temperature: divides the scores."""
+    """words: how many examples an option's words count for. known: how many more where the head was trained on such
+    options. ridge: penalty. temperature: divides the scores."""
 
     words: float
+    known: float
     ridge: float
     temperature: float
 
@@ -151,11 +153,19 @@ class Ridge:
     scores what a key scores on average.
     """
 
-    def __init__(self, keys: Array, owners: npt.NDArray[np.int64], count: int, constants: RidgeConstants) -> None:
+    def __init__(
+        self,
+        keys: Array,
+        owners: npt.NDArray[np.int64],
+        count: int,
+        constants: RidgeConstants,
+        trust: float = 0.0,
+    ) -> None:
         sizes = np.bincount(owners, minlength=count)
         given = np.flatnonzero(sizes)
         typical = len(keys) / len(given)
-        self.share = constants.words / (constants.words + typical)
+        head = constants.words + trust * constants.known
+        self.share = head / (head + typical)
         weights = np.sqrt(typical / sizes[owners])[:, None]
         means = np.stack([keys[owners == option].mean(axis=0) for option in given])
         self._centre: Array = means.mean(axis=0).astype(np.float32)

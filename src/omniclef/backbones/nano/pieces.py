@@ -43,8 +43,9 @@ _COMMON = """
 """
 COMMON = frozenset(_COMMON.split())
 
+INPUTS = ("inputs", "input_parameters", "parameters", "params", "arguments", "args")
 OUTPUTS = ("outputs", "output_parameters", "returns", "responses")
-"""Fields of a structured description that name what a tool gives."""
+"""Fields of a structured description that name what a tool takes, and what it gives."""
 
 _WORD = re.compile(r"[^\W\d_]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -166,12 +167,14 @@ def _side(option: Option, asked: str) -> OptionPieces:
 def _described(option: Option) -> str:
     """The description in words, without examples; fields beside ``description`` follow it with their names.
 
-    What a tool returns is left out: among 769 tools of Seal-Tools' dev part it made 0.985 right ones 0.975.
+    What a tool gives is left out where it says what it takes: with it 0.975 instead of 0.985 of the requests of
+    Seal-Tools' dev part found their tool among 769.
     """
     value: Any = option.description
     if not isinstance(value, dict):
         return words(value).strip() if value is not None else ""
-    rest = {k: v for k, v in value.items() if k not in OUTPUTS and (k != "examples" or not isinstance(v, list))}
+    left_out = OUTPUTS if any(field in value for field in INPUTS) else ()
+    rest = {k: v for k, v in value.items() if k not in left_out and (k != "examples" or not isinstance(v, list))}
     first = words(rest.pop("description", "") or "").strip()
     return "; ".join(part for part in (first, words(rest)) if part)
 

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from omniclef.backbones.nano.pieces import OUTPUTS, TOOLS, humanise, speaker
+from omniclef.backbones.nano.pieces import INPUTS, OUTPUTS, TOOLS, humanise, speaker
 from omniclef.records import Option, TextLike
 
 __all__ = ["Needs", "known_names"]
 
-INPUTS = ("inputs", "input_parameters", "parameters", "params", "arguments", "args")
+ASSISTANTS = frozenset(["ai", "assistant", "bot", "agent", "system"])
+"""Who may ask for a name without giving its value."""
 
 OPAQUE = frozenset(["id", "ids", "token", "key", "session", "handle", "uuid", "guid", "cookie", "credential", "cursor"])
 """Last words of names whose values only a system can give: a date or a place is as likely in the request itself."""
@@ -83,17 +84,17 @@ def known_names(state: TextLike, names: frozenset[str]) -> dict[str, bool]:
     return {name: name in fields for name in names if name in fields or f" {name} " in spoken}
 
 
-def _told(value: Any, name: str | None = None, aloud: bool = True) -> Iterator[tuple[str | None, str | None]]:
+def _told(value: Any, aloud: bool = True) -> Iterator[tuple[str | None, str | None]]:
     """(field name, None) of every field with a value, and (None, text) of what people say."""
     if isinstance(value, Mapping):
-        who = speaker(value)
+        aloud = aloud and speaker(value) not in TOOLS | ASSISTANTS
         for key, inner in value.items():
             if inner not in (None, "", [], {}):
                 yield _plain(humanise(key)), None
-                yield from _told(inner, key, who not in TOOLS and who not in ("ai", "assistant", "bot", "agent"))
+                yield from _told(inner, aloud)
     elif isinstance(value, list):
         for inner in value:
-            yield from _told(inner, name, aloud)
+            yield from _told(inner, aloud)
     elif isinstance(value, str) and aloud:
         yield None, value
 

@@ -222,7 +222,7 @@ def _digits(data: Path, rng: Rng) -> Iterator[LabelledRecord]:
             ("same", noul, truth),
             ("size", size, (value > 2) + (value > 6)),
         ]
-        yield _record("spoken digits", rng, data / row["file"], asked, row["file"])
+        yield _record("fsdd", rng, data / row["file"], asked, row["file"])
 
 
 def _slot_questions(rng: Rng, said: Mapping[str, str]) -> list[Asked]:
@@ -268,7 +268,7 @@ def _coffee(data: Path, rng: Rng) -> Iterator[LabelledRecord]:
             asked = _slot_questions(rng, row["slots"])
             intent = _choice(rng, asks, "order a drink", list(_INTENTS)[1:], _INTENTS)
             yield _record(
-                "coffee orders",
+                "coffee_orders",
                 rng,
                 data / row["file"],
                 [*asked, ("intent", intent, "order a drink")],
@@ -285,7 +285,7 @@ def _wake(data: Path, rng: Rng) -> Iterator[LabelledRecord]:
             ("word", _choice(rng, asks, row["label"], others), row["label"]),
             ("same", noul, truth),
         ]
-        yield _record("wake words", rng, data / row["file"], asked, row["file"])
+        yield _record("wake_words", rng, data / row["file"], asked, row["file"])
 
 
 # --- made by us ----------------------------------------------------------------------------------------

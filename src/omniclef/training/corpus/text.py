@@ -6,7 +6,7 @@ figures are claimed on are not opened at all. ``FAMILIES`` is the table of the m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -74,14 +74,13 @@ FAMILIES: dict[str, Family] = {
 }  # fmt: skip
 
 
-def build(data: Path, seed: int) -> Iterator[LabelledRecord]:
+def build(data: Path, seed: int, families: Collection[str] = FAMILIES) -> Iterator[LabelledRecord]:
     """All families, each up to its weight, in one seeded order; the same seed gives the same records.
 
     Records are complete: vary them anew in every epoch.
     """
-    drawn = [
-        record for name, stream in _streams(data, seed).items() for record in islice(stream, FAMILIES[name].n)
-    ]
+    streams = _streams(data, seed)
+    drawn = [record for name in FAMILIES if name in families for record in islice(streams[name], FAMILIES[name].n)]
     for index in np.random.default_rng([seed, len(drawn)]).permutation(len(drawn)):
         group, record = drawn[index]
         held = record.family in VALID_FAMILIES or bucket(group, VALID_PART, str(seed)) == 0
@@ -134,10 +133,6 @@ def _streams(data: Path, seed: int) -> dict[str, Iterator[Grouped]]:
 
 def _foreign(data: Path, rng: np.random.Generator, count: int) -> list[str]:
     """Texts that ask no service for anything."""
-    texts = [
-        row["text"]
-        for name in ("go_emotions", "clickbait")
-        for row in rows(data / f"text/{name}.train.jsonl")
-    ]
+    texts = [row["text"] for name in ("go_emotions", "clickbait") for row in rows(data / f"text/{name}.train.jsonl")]
     texts += [row["statement"] for row in rows(data / "text/comve_b.train.jsonl")]
     return [texts[i] for i in rng.permutation(len(texts))[:count]]
