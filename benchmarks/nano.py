@@ -28,10 +28,10 @@ from rich.console import Console
 from samples import States, clip, cold_names, names, picture, questions, recording
 
 import omniclef
-from omniclef.backbones.nano import Assets, NanoBackbone
+from omniclef.backbones.nano import Assets
 from omniclef.evaluation import get_suite
 from omniclef.evaluation.sources import DataFolder, cache_folder
-from omniclef.model import embedded
+from omniclef.model import embedded, nano_model
 
 OURS = "nano"
 SECONDS = 20.0  # of one contestant in one row; it runs at least once
@@ -173,7 +173,7 @@ def throughput(bench: Bench) -> Sheet:
     done = dict.fromkeys(spent, 0)
 
     def afresh(state: str) -> None:
-        omniclef.DecisionModel(NanoBackbone(forgetful), forgetful).decide(state, asked)
+        nano_model(forgetful).decide(state, asked)
 
     for warm in ("warm the schema", "and the memory"):
         together.decide_many([warm], asked)

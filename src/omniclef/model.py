@@ -117,7 +117,7 @@ def load(
     """
     folder = _folder(model)
     if not is_release(folder):
-        return _nano(folder, threads)
+        return nano_model(Assets(folder, threads))
     release = Release.open(folder)
     try:
         import torch
@@ -170,8 +170,8 @@ def _folder(model: str | Path) -> Path:
     return folder
 
 
-def _nano(folder: Path, threads: int | None) -> DecisionModel:
-    assets = Assets(folder, threads)
+def nano_model(assets: Assets) -> DecisionModel:
+    """The embedded kind of model on files that are open already."""
     return DecisionModel(
         NanoBackbone(assets),
         lambda: assets.head,
