@@ -45,7 +45,7 @@ from omniclef.records import (
 )
 from omniclef.release import Precision, Release, free_memory, is_release
 
-__all__ = ["DecisionModel", "ModelInfo", "Truncate", "describe", "embedded", "load"]
+__all__ = ["DecisionModel", "ModelInfo", "Truncate", "describe", "embedded", "load", "nano_model"]
 
 Truncate: TypeAlias = Literal["state"]
 """What may be cut off where a request is longer than a model's window."""
@@ -146,7 +146,7 @@ def describe(model: str | Path) -> ModelInfo:
     """
     folder = _folder(model)
     if not is_release(folder):
-        return _nano(folder, None).info
+        return nano_model(Assets(folder)).info
     release = Release.open(folder)
     try:
         release.check()
