@@ -588,3 +588,9 @@ def test_deciding_imports_no_torch():
         check=True,
     )
     assert ran.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("asked", [{"precision": "bfloat16"}, {"device": "cuda"}, {"window": 99}, {"ids": "anonymous"}])
+def test_what_only_a_release_can_do_is_refused_and_not_ignored(asked):
+    with pytest.raises(omniclef.InvalidInput, match="leave them out"):
+        omniclef.load("nano", **asked)

@@ -117,6 +117,9 @@ def load(
     """
     folder = _folder(model)
     if not is_release(folder):
+        if precision is not None or device != "cpu" or window is not None or ids != "faithful":
+            problem = f"{model!s} runs in float32 on the CPU, has no window and reads no question ids"
+            raise InvalidInput("precision, device, window, ids", problem, "leave them out, or load a release")
         return nano_model(Assets(folder, threads))
     release = Release.open(folder)
     try:

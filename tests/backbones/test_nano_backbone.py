@@ -175,7 +175,10 @@ def test_a_clip_cannot_be_an_example(backbone):
 def test_what_cannot_be_read_scales_logits_down_for_its_own_record_only(backbone):
     english, foreign = backbone.prefill([Record("money back", ASKED), Record("Верните мне мои деньги", ASKED)])
     assert english.scale is not None  # the choice is unlike any in training: its prior has a sharpness of its own
-    assert english.scale.min() > 0.5
+    assert english.scale[3:].min() > 0.9
+    trust = english.trust[:3]
+    sharp = trust + (1 - trust) * backbone.assets.sharp["choice"]
+    assert english.scale[:3] == pytest.approx(sharp, rel=0.1)
     assert foreign.scale is not None
     assert (foreign.scale / english.scale).max() < 0.1
 
