@@ -29,6 +29,7 @@ from omniclef.backbones.qwen.backbone import QwenBackbone
 from omniclef.backbones.qwen.classes import Network
 from omniclef.backbones.qwen.media import MediaReader
 from omniclef.backbones.qwen.prompt import PromptWriter
+from omniclef.evidence import rendered
 from omniclef.head import HeadConfig, JointSchemaHead, TorchHead
 from omniclef.records import Question, Record, Video
 
@@ -103,7 +104,7 @@ def random_model(device: str, tiny: bool) -> omniclef.DecisionModel:
     model = QwenBackbone("clef-omni", network, head, words, PromptWriter(encode, WINDOW), media, reads)
     scorer = TorchHead(head)
     info = omniclef.ModelInfo("clef-omni", "", "random weights", "", reads, (), 0)
-    return omniclef.DecisionModel(model, lambda: scorer, lambda: info, texts=lambda record: [str(record.state)])
+    return omniclef.DecisionModel(model, lambda: scorer, lambda: info, texts=rendered)
 
 
 def cases(model: omniclef.DecisionModel, tiny: bool) -> dict[str, Callable[[int], Record]]:

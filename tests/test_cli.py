@@ -182,11 +182,11 @@ def test_confidence_formulas(cli: Cli) -> None:
     values = {}
     for formula in ("typesafe", "simpson", "top", "entropy"):
         ran = cli("ask", "--json", "--state", STATE, *QUESTIONS, "--confidence", formula)
-        values[formula] = json.loads(ran.out)["answers"]["team"]
-    p = max(values["top"]["probabilities"].values())
-    assert values["top"]["confidence"] == p
-    assert values["typesafe"]["confidence"] == pytest.approx((3 * p - 1) / 2, abs=2e-4)
-    assert len({answer["confidence"] for answer in values.values()}) == 4
+        values[formula] = json.loads(ran.out)["answers"]
+    p = max(values["top"]["team"]["probabilities"].values())
+    assert values["top"]["team"]["confidence"] == p
+    assert values["typesafe"]["team"]["confidence"] == pytest.approx((3 * p - 1) / 2, abs=2e-4)
+    assert len({(one["team"]["confidence"], one["urgency"]["confidence"]) for one in values.values()}) == 4
 
 
 def test_evidence_names_words_of_the_state(cli: Cli) -> None:

@@ -19,7 +19,16 @@ from omniclef.backbones.base import Head, Prefill, Scores
 from omniclef.backbones.nano.head import OnnxHead
 from omniclef.backbones.padding import batches, pad
 from omniclef.errors import InvalidInput
-from omniclef.head import HeadConfig, JointSchemaHead, TorchHead, from_hidden, pool_rows, pool_spans
+from omniclef.head import (
+    Attention,
+    HeadConfig,
+    JointSchemaHead,
+    TorchHead,
+    _Mask,
+    from_hidden,
+    pool_rows,
+    pool_spans,
+)
 from omniclef.training.export import export_head
 
 CONFIGS = [
@@ -88,9 +97,7 @@ def schema(rng: np.random.Generator, number: int) -> tuple[list[int], int]:
         return [1], 1
     questions = int(np.exp(rng.uniform(0, math.log(64.99))))
     most = 255 if questions <= 6 else 24
-    return [int(np.exp(rng.uniform(0, math.log(most + 0.99)))) for _ in range(questions)], int(
-        rng.integers(2, 300)
-    )
+    return [int(np.exp(rng.uniform(0, math.log(most + 0.99)))) for _ in range(questions)], int(rng.integers(2, 300))
 
 
 def spans(rng: np.random.Generator, count: int, length: int) -> np.ndarray:
@@ -113,12 +120,8 @@ def test_equals_the_publishers_head(oracle: ModuleType) -> None:
         counts, length = schema(rng, number)
         asked, offered = spans(rng, len(counts), length), spans(rng, sum(counts), length)
         types = rng.integers(0, 3, len(counts))
-        hidden = torch.from_numpy(
-            2 * rng.standard_normal((length, ours.config.hidden_size)).astype(np.float32)
-        )
-        embeddings = torch.from_numpy(
-            rng.standard_normal((VOCABULARY, ours.config.hidden_size)).astype(np.float32)
-        )
+        hidden = torch.from_numpy(2 * rng.standard_normal((length, ours.config.hidden_size)).astype(np.float32))
+        embeddings = torch.from_numpy(rng.standard_normal((VOCABULARY, ours.config.hidden_size)).astype(np.float32))
         ids = torch.from_numpy(rng.integers(0, VOCABULARY, length))
         questions, first = [], 0
         for question, count in enumerate(counts):
@@ -134,9 +137,7 @@ def test_equals_the_publishers_head(oracle: ModuleType) -> None:
             first += count
         record = oracle.EncodedRecord(tuple(ids.tolist()), tuple(questions), "r")
         with torch.inference_mode():
-            expected = torch.cat(
-                theirs(hidden[None], ids[None], torch.ones(1, length), [record], embeddings)[0]
-            )
+            expected = torch.cat(theirs(hidden[None], ids[None], torch.ones(1, length), [record], embeddings)[0])
             inputs = from_hidden(
                 ours,
                 hidden,
@@ -170,9 +171,7 @@ def test_release_tensors_load_by_their_names() -> None:
     for layer in range(config.layers):
         base = f"layers.{layer}"
         pairs |= {f"{base}.{name}" for name in ("linear1", "linear2", "norm1", "norm2", "norm3")}
-        expected |= {
-            f"{base}.{kind}.{name}" for kind in ("self_attn", "multihead_attn") for name in attention
-        }
+        expected |= {f"{base}.{kind}.{name}" for kind in ("self_attn", "multihead_attn") for name in attention}
     expected |= {f"{pair}.{end}" for pair in pairs for end in ("weight", "bias")}
     assert names == expected
 
@@ -222,8 +221,7 @@ MIXED = [
 
 def mixed(hidden: int) -> list[Prefill]:
     return [
-        make_prefill(seed, hidden, counts, rows, examples=seed % 3 == 0)
-        for seed, (counts, rows) in enumerate(MIXED)
+        make_prefill(seed, hidden, counts, rows, examples=seed % 3 == 0) for seed, (counts, rows) in enumerate(MIXED)
     ]
 
 
@@ -286,6 +284,24 @@ def test_attention_is_the_last_routing_layers(module: JointSchemaHead) -> None:
     np.testing.assert_allclose(found, weights[0], atol=1e-6)
 
 
+@pytest.mark.parametrize("kept", [(40, 40), (40, 3), (40, 0)])
+def test_rows_give_what_keys_and_values_give(kept: tuple[int, int]) -> None:
+    torch.manual_seed(4)
+    attention = Attention(32, 4, dropout=0.0).eval()
+    torch.nn.init.normal_(attention.in_proj_bias)
+    queries, memory = torch.randn(2, 3, 32), torch.randn(2, 40, 32)
+    mask = _Mask.of(torch.arange(40) < torch.tensor(kept)[:, None], torch.float32)
+    with torch.inference_mode():
+        few, many = attention.prepare(memory, 1), attention.prepare(memory, 1000)
+        assert few is memory
+        assert isinstance(many, tuple)
+        for weights in (True, False):
+            for found, expected in zip(
+                attention(queries, few, mask, weights), attention(queries, many, mask, weights), strict=True
+            ):
+                torch.testing.assert_close(found, expected, atol=2e-6, rtol=0)
+
+
 def test_a_record_without_memory_reads_zeros(module: JointSchemaHead) -> None:
     prefill = make_prefill(1, CONFIGS[1].hidden_size, [2, 3], 0)
     inputs = {name: torch.from_numpy(value) for name, value in pad([prefill]).items()}
@@ -309,9 +325,7 @@ def test_examples_are_added_to_the_logits(head: Head) -> None:
     plain = make_prefill(2, CONFIGS[1].hidden_size, [3, 4], 9)
     guided = make_prefill(2, CONFIGS[1].hidden_size, [3, 4], 9, examples=True)
     assert guided.bias is not None
-    np.testing.assert_allclose(
-        head([guided])[0].logits, head([plain])[0].logits + guided.bias, atol=1e-6, rtol=0
-    )
+    np.testing.assert_allclose(head([guided])[0].logits, head([plain])[0].logits + guided.bias, atol=1e-6, rtol=0)
 
 
 def test_trust_fades_the_joint_part_and_leaves_the_prior(head: Head) -> None:
@@ -375,9 +389,7 @@ def test_the_export_equals_torch(
     module: JointSchemaHead, session: ort.InferenceSession, counts: list[int], rows: int
 ) -> None:
     prefill = make_prefill(rows, CONFIGS[1].hidden_size, counts, rows)
-    assert_same(
-        OnnxHead(session)([prefill], attention=True), TorchHead(module)([prefill], attention=True), 1e-5
-    )
+    assert_same(OnnxHead(session)([prefill], attention=True), TorchHead(module)([prefill], attention=True), 1e-5)
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.routing_layers}+{c.layers}")
@@ -421,9 +433,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 def test_the_largest_schema_stays_small() -> None:
     """64 x 255 options over 1,000 rows at 8 heads: their weights held at once would take 522 MB, twice."""
     root = Path(__file__).parent.parent
-    run = subprocess.run(
-        [sys.executable, "-c", LARGEST], capture_output=True, text=True, cwd=root, check=True
-    )
+    run = subprocess.run([sys.executable, "-c", LARGEST], capture_output=True, text=True, cwd=root, check=True)
     assert int(run.stdout) < 400e3  # kilobytes
 
 

@@ -8,6 +8,8 @@
 True
 """
 
+from typing import TYPE_CHECKING, Any
+
 from omniclef.answers import Answer, ChoiceAnswer, Decision, Evidence, NoulAnswer, ScoreAnswer, Usage
 from omniclef.errors import (
     InvalidInput,
@@ -16,9 +18,12 @@ from omniclef.errors import (
     MissingExtra,
     ModelNotFound,
     OmniclefError,
+    TooLong,
 )
-from omniclef.model import DecisionModel, ModelInfo, load
 from omniclef.records import Choice, Noul, Question, Record, Request, Score, Video, parse_request
+
+if TYPE_CHECKING:
+    from omniclef.model import DecisionModel, ModelInfo, load
 
 __version__ = "0.1.0"
 
@@ -43,8 +48,18 @@ __all__ = [
     "Request",
     "Score",
     "ScoreAnswer",
+    "TooLong",
     "Usage",
     "Video",
     "load",
     "parse_request",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Models bring their runtime, which a process that only decodes media or checks requests has no use for.
+    if name in ("DecisionModel", "ModelInfo", "load"):
+        from omniclef import model
+
+        return getattr(model, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from omniclef.records import Choice, Noul, Question, Score, TextLike
@@ -100,9 +100,12 @@ class Evidence:
         modality: ``text``, ``image``, ``audio`` or ``video``.
         index: position of the medium in the request; 0 for the state.
         span: (from, to) characters of text, (left, top, right, bottom) as fractions of an image, or
-            (from, to) seconds of sound or video.
-        weight: its share of the option's attention, 0 to 1.
+            (from, to) seconds of sound or video. Characters are Unicode code points, as Python counts them, of the
+            state where that is a text, else of the value that ``path`` points to: of a string as it is, of anything
+            else as JSON writes it.
+        weight: its share of the option's evidence, 0 to 1; ``evidence.py`` says how it comes about.
         text: the words themselves, where the span is text.
+        path: JSON Pointer (RFC 6901) of the value, as ``/ticket/body``, where the state is an object or an array.
     """
 
     modality: Literal["text", "image", "audio", "video"]
@@ -110,12 +113,15 @@ class Evidence:
     span: tuple[float, ...]
     weight: float
     text: str | None = None
+    path: str | None = None
 
     def to_dict(self, decimals: int | None = 4) -> dict[str, Any]:
+        """The wire object; ``text`` and ``path`` are left out where there is none."""
         span = [_rounded(edge, decimals) for edge in self.span]
         piece: dict[str, Any] = {"modality": self.modality, "index": self.index, "span": span}
         piece["weight"] = _rounded(self.weight, decimals)
-        return piece if self.text is None else {**piece, "text": self.text}
+        more = {"text": self.text, "path": self.path}
+        return piece | {name: value for name, value in more.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +130,14 @@ class Usage:
 
     state_tokens_dropped: tokens of the state that were cut off because the caller allowed it.
     cached_tokens: those of ``input_tokens`` that were read before, for another record.
+    modalities: ``input_tokens`` by modality; empty where nobody told.
     """
 
     input_tokens: int
     output_tokens: int = 0
     state_tokens_dropped: int = 0
     cached_tokens: int = 0
+    modalities: Mapping[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, int]:
         """The wire object. What is no part of System One has a name in ``x_`` and is left out where it is 0."""
@@ -159,9 +167,7 @@ class Decision:
         }
         if self.evidence is not None:
             body["x_evidence"] = {
-                key: {
-                    option: [piece.to_dict(decimals) for piece in pieces] for option, pieces in used.items()
-                }
+                key: {option: [piece.to_dict(decimals) for piece in pieces] for option, pieces in used.items()}
                 for key, used in self.evidence.items()
             }
         return body

@@ -23,21 +23,28 @@ from omniclef.records import Question, render
 
 if TYPE_CHECKING:  # they are drawn, not made, here
     from omniclef.evaluation import Suite
+    from omniclef.hub import Published
     from omniclef.model import ModelInfo
+    from omniclef.server.limits import Limits
+    from omniclef.server.usage_report import Group, UsageReport
 
 __all__ = [
     "Heading",
     "Sheet",
     "info_table",
+    "key_table",
     "model_table",
     "one_line",
     "print_json",
+    "published_table",
     "suite_table",
     "terminal",
+    "usage_parts",
 ]
 
 WIDEST = 100  # columns: longer bars and lines are harder to compare
 BAR = 30
+QUANTILES = {"median": 0.5, "95 %": 0.95, "99 %": 0.99, "largest": 1.0}
 PERCENT = 8  # " 100.0 %"
 LINES = 10  # options of one question; the rest of a long list is summed up
 PIECES = 3  # of evidence for one answer
@@ -112,6 +119,14 @@ def model_table(models: Sequence[ModelInfo]) -> Table:
     return table
 
 
+def published_table(releases: Sequence[Published]) -> Table:
+    table = _table("released", "load with", "reads", "bfloat16", "licence")
+    for release in releases:
+        size = f"about {release.bfloat16 / 1e9:.0f} GB"
+        table.add_row(release.name, release.model, ", ".join(release.reads), size, release.licence)
+    return table
+
+
 def info_table(model: ModelInfo) -> Table:
     table = Table.grid(padding=(0, 2))
     rows = {
@@ -139,6 +154,59 @@ def suite_table(suites: Sequence[Suite]) -> Table:
     for suite in suites:
         table.add_row(suite.name, f"{suite.size:,}", suite.headline, suite.source.split(",")[0])
     return table
+
+
+def key_table(keys: Mapping[str, Limits]) -> Table:
+    table = _table("key", "requests a minute", "tokens a minute")
+    for name, limits in keys.items():
+        table.add_row(one_line(name), *("any" if n is None else f"{n:,}" for n in (limits.requests, limits.tokens)))
+    return table
+
+
+def usage_parts(report: UsageReport, window: int | None) -> Iterator[RenderableType]:
+    """Tokens and cost by group, how large requests were, and how many are larger than ``window``."""
+    table = _table(*report.by, "requests", "refused", "tokens", "text", "image", "audio", "video", "USD")
+    for column in table.columns[len(report.by) :]:
+        column.justify = "right"
+    for name, group in sorted(report.groups.items()):
+        table.add_row(*(one_line(each) or "-" for each in name), *_usage(group))
+    if len(report.groups) != 1:
+        table.add_row("all", *[""] * (len(report.by) - 1), *_usage(report.total), style="bold")
+    yield table
+    if report.sizes:
+        yield ""
+        yield Text("Requests by tokens", "bold cyan")
+        yield _Sizes(report)
+        quantiles = ", ".join(f"{name} {report.quantile(share):,}" for name, share in QUANTILES.items())
+        yield Text(f"  tokens of a request: {quantiles}", "dim")
+        if window is not None:
+            share = f"{report.beyond(window):.2%}".replace("%", " %")
+            yield Text(f"  {share} of {report.sizes.total():,} requests exceed {window:,} tokens", "bold")
+    if report.unreadable:
+        yield Text(f"  {report.unreadable:,} line{'' if report.unreadable == 1 else 's'} could not be read", "dim")
+
+
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    """A bar for each bin of sizes."""
+
+    report: UsageReport
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        bins, total = self.report.bins(), self.report.sizes.total()
+        wide, most = len(f"{bins[-1][1]:,}"), max(n for _, _, n in bins)
+        dash = "-" if options.ascii_only else "–"
+        for low, high, n in bins:
+            line = Text(f"  {low:>{wide},} {dash} {high:>{wide},} ", no_wrap=True)
+            line.append(_bar(n / most, BAR, options.ascii_only), "blue")
+            line.append(f" {n / total:.1%}".replace("%", " %").rjust(PERCENT) + f"  {n:,}")
+            yield line
+
+
+def _usage(group: Group) -> Iterator[str]:
+    yield from (f"{group.requests:,}", f"{group.refused:,}", f"{group.tokens.total():,}")
+    yield from (f"{group.tokens[name]:,}" for name in ("text", "image", "audio", "video"))
+    yield f"{group.cost / 1e12:,.6f}"
 
 
 def _block(
@@ -214,9 +282,12 @@ def _summary(answer: Answer) -> str:
 
 
 def _piece(piece: Evidence) -> str:
-    """``"charged twice" (41 %)``, ``image 1, x 0-50 %, y 33-66 % (12 %)``, ``audio 1, 2.0-3.5 s (8 %)``."""
+    """``"charged twice" in /ticket/body (41 %)``, ``image 1, x 0-50 %, y 33-66 % (12 %)``, ``audio 1, 2.0-3.5 s
+    (8 %)``."""
     if piece.text is not None:
         where = f'"{_shorten(one_line(piece.text), QUOTE)}"'
+        if piece.path is not None:
+            where += f" in {_shorten(one_line(piece.path), QUOTE)}"
     elif piece.modality == "image" and len(piece.span) == 4:
         left, top, right, bottom = (round(100 * edge) for edge in piece.span)
         where = f"image {piece.index + 1}, x {left}-{right} %, y {top}-{bottom} %"

@@ -6,13 +6,26 @@ value and the remedy, so that a command line can print it and a server can put i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-__all__ = ["InvalidInput", "InvalidRequest", "MediaError", "MissingExtra", "ModelNotFound", "OmniclefError"]
+__all__ = [
+    "InvalidInput",
+    "InvalidRequest",
+    "MediaError",
+    "MissingExtra",
+    "ModelNotFound",
+    "OmniclefError",
+    "TooLong",
+]
 
 
 class OmniclefError(Exception):
-    """Base of every error that omniclef raises on purpose."""
+    """Base of every error that omniclef raises on purpose. Can be pickled, to be raised in another process."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The default calls the class with ``args``, which is the message alone, not what ``__init__`` was given.
+        return _rebuilt, (type(self), self.args, self.__dict__)
 
 
 class InvalidInput(OmniclefError, ValueError):
@@ -52,6 +65,24 @@ class MediaError(InvalidInput):
     """An image, a clip or a sound cannot be read, or asks for more than its budget."""
 
 
+class TooLong(InvalidInput):
+    """A request has more tokens than the model's window.
+
+    Attributes:
+        limit: tokens of the window.
+        tokens: tokens of the request.
+        parts: tokens of each part of the request, as ``{"state": 900, "questions": 120}``; they add up to ``tokens``.
+    """
+
+    def __init__(
+        self, field: str, problem: str, remedy: str = "", *, limit: int, tokens: int, parts: Mapping[str, int]
+    ) -> None:
+        self.limit = limit
+        self.tokens = tokens
+        self.parts = dict(parts)
+        super().__init__(field, problem, remedy)
+
+
 class ModelNotFound(OmniclefError):
     """No model has this name, and no folder is there either."""
 
@@ -62,3 +93,10 @@ class MissingExtra(OmniclefError, ImportError):
     def __init__(self, feature: str, extra: str) -> None:
         self.extra = extra
         super().__init__(f"{feature} needs the extra [{extra}]; install it with: pip install 'omniclef[{extra}]'")
+
+
+def _rebuilt(kind: type[OmniclefError], args: tuple[Any, ...], attributes: dict[str, Any]) -> OmniclefError:
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(attributes)
+    return error

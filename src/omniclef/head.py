@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 import torch.nn.functional as F
@@ -64,9 +64,7 @@ class HeadConfig:
         known = {f.name for f in fields(cls)}
         missing = sorted(known - {"dropout"} - set(values))
         if missing:
-            raise InvalidInput(
-                "joint_head_config", f"lacks {', '.join(missing)}", "use the file of the release"
-            )
+            raise InvalidInput("joint_head_config", f"lacks {', '.join(missing)}", "use the file of the release")
         return cls(**{key: value for key, value in values.items() if key in known})
 
     def to_dict(self) -> dict[str, Any]:
@@ -79,17 +77,33 @@ class _Mask:
 
     bias:    [B, 1, 1, L], 0 for a row and very low for padding, which then weighs exactly 0
     present: [B, 1, 1], 0 where a record has no row at all: its attention reads zeros instead of padding
+
+    Both are None where nothing is padded: torch's attention is faster without a bias than with one of zeros.
     """
 
-    bias: Tensor
-    present: Tensor
+    bias: Tensor | None = None
+    present: Tensor | None = None
 
     @classmethod
     def of(cls, rows: Tensor, dtype: torch.dtype) -> _Mask:
+        if not torch.onnx.is_in_onnx_export() and bool(rows.all()):
+            return cls()
         kept = rows.to(dtype)
         # Finite, as a softmax over nothing but -inf is NaN; halved, so that no score can make it overflow.
         bias = (1.0 - kept) * (torch.finfo(dtype).min / 2)
         return cls(bias[:, None, None, :], kept.amax(dim=1)[:, None, None])
+
+    def hide(self, scores: Tensor) -> Tensor:
+        """[B, heads, N, L] with what is padding made very low."""
+        return scores if self.bias is None else scores + self.bias
+
+    def clear(self, rows: Tensor) -> Tensor:
+        """[B, N, ...] with the records that have no memory made zero."""
+        return rows if self.present is None else rows * self.present
+
+
+Seen: TypeAlias = Tensor | tuple[Tensor, Tensor]
+"""Memory as an attention reads it: its rows [B, L, W], or keys and values [B, heads, L, W / heads] each."""
 
 
 class Attention(nn.Module):  # type: ignore[misc]
@@ -111,35 +125,61 @@ class Attention(nn.Module):  # type: ignore[misc]
         shape = (rows.shape[0], rows.shape[1], self.heads, self.width // self.heads)
         return rows.view(shape).transpose(1, 2)
 
-    def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """[B, L, W] to keys and values, [B, heads, L, W / heads] each."""
+    def prepare(self, memory: Tensor, readers: int) -> Seen:
+        """Memory [B, L, W] in the form that is cheaper for ``readers`` queries a record.
+
+        Keys and values cost 4 L W W operations and 4 N L W to read. Rows as they are cost 4 N W W, to take the
+        queries through the key weights and what was read through the value weights, and 4 N L W per head. A
+        margin of two, as the second form also holds its scores.
+        """
+        length = memory.shape[1]
+        few = 2 * readers * ((self.heads - 1) * length + self.width) < length * self.width
+        if few and not (self.training or torch.onnx.is_in_onnx_export()):
+            return memory
         weight, bias = self.in_proj_weight[self.width :], self.in_proj_bias[self.width :]
         keys, values = F.linear(memory, weight, bias).split(self.width, dim=-1)
         return self._split(keys), self._split(values)
 
     def forward(
-        self, queries: Tensor, memory: tuple[Tensor, Tensor], mask: _Mask, weights: bool = False
+        self, queries: Tensor, memory: Seen, mask: _Mask, weights: bool = False
     ) -> tuple[Tensor, Tensor | None]:
-        """[B, N, W] queries over ``keys_values``: what they read [B, N, W], and on request the weights [B, N,
-        L].
+        """[B, N, W] queries over what ``prepare`` gave: what they read [B, N, W], and on request the weights
+        [B, N, L].
 
         The weights are means over the heads; a row sums to 1, or to 0 where a record has no memory.
         """
-        keys, values = memory
         weight, bias = self.in_proj_weight[: self.width], self.in_proj_bias[: self.width]
         split = self._split(F.linear(queries, weight, bias))
-        mean = None
-        if weights or torch.onnx.is_in_onnx_export():
-            scores = (split * (self.width // self.heads) ** -0.5) @ keys.transpose(-1, -2) + mask.bias
-            shares = scores.softmax(dim=-1)
-            if weights:
-                mean = shares.mean(dim=1) * mask.present
+        shares = None
+        if isinstance(memory, Tensor):
+            read, shares = self._read_rows(split, memory, mask)
+        elif weights or torch.onnx.is_in_onnx_export():
+            keys, values = memory
+            scores = (split * (self.width // self.heads) ** -0.5) @ keys.transpose(-1, -2)
+            shares = mask.hide(scores).softmax(dim=-1)
             read = F.dropout(shares, self.dropout, self.training) @ values
         else:
+            keys, values = memory
             dropout = self.dropout if self.training else 0.0
             read = F.scaled_dot_product_attention(split, keys, values, attn_mask=mask.bias, dropout_p=dropout)
         merged = read.transpose(1, 2).reshape(queries.shape)
-        return self.out_proj(merged * mask.present), mean
+        mean = mask.clear(shares.mean(dim=1)) if weights and shares is not None else None
+        return self.out_proj(mask.clear(merged)), mean
+
+    def _read_rows(self, split: Tensor, memory: Tensor, mask: _Mask) -> tuple[Tensor, Tensor]:
+        """What queries [B, heads, N, W / heads] read from rows [B, L, W], and their shares [B, heads, N, L].
+
+        q (K m + b) is (q K) m + q b, and a softmax does not see q b, which is the same for every row; shares
+        sum to 1, so that the mean of V m + c is V (mean of m) + c.
+        """
+        size = self.width // self.heads
+        weights = self.in_proj_weight[self.width :].view(2, self.heads, size, self.width)
+        asked = (split * size**-0.5) @ weights[0]
+        scores = asked.flatten(1, 2) @ memory.transpose(1, 2)
+        shares = mask.hide(scores.unflatten(1, asked.shape[1:3])).softmax(dim=-1)
+        found = (shares.flatten(1, 2) @ memory).view(asked.shape)
+        bias = self.in_proj_bias[2 * self.width :].view(self.heads, 1, size)
+        return found @ weights[1].transpose(1, 2) + bias, shares
 
 
 class EvidenceLayer(nn.Module):  # type: ignore[misc]
@@ -160,12 +200,10 @@ class EvidenceLayer(nn.Module):  # type: ignore[misc]
             nn.Dropout(config.dropout),
         )
 
-    def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
-        return self.attention.keys_values(self.memory_norm(memory))
+    def prepare(self, memory: Tensor, readers: int) -> Seen:
+        return self.attention.prepare(self.memory_norm(memory), readers)
 
-    def forward(
-        self, rows: Tensor, memory: tuple[Tensor, Tensor], mask: _Mask, weights: bool
-    ) -> tuple[Tensor, Tensor | None]:
+    def forward(self, rows: Tensor, memory: Seen, mask: _Mask, weights: bool) -> tuple[Tensor, Tensor | None]:
         read, mean = self.attention(self.query_norm(rows), memory, mask, weights)
         rows = rows + self.attention_dropout(read)
         return rows + self.feedforward(self.feedforward_norm(rows)), mean
@@ -187,8 +225,10 @@ class FieldLayer(nn.Module):  # type: ignore[misc]
 
     def forward(self, rows: Tensor, rows_mask: _Mask, memory: Tensor, memory_mask: _Mask) -> Tensor:
         normal = self.norm1(rows)
-        rows = rows + self.dropout(self.self_attn(normal, self.self_attn.keys_values(normal), rows_mask)[0])
-        seen = self.multihead_attn.keys_values(memory)
+        readers = rows.shape[1]
+        own = self.self_attn.prepare(normal, readers)
+        rows = rows + self.dropout(self.self_attn(normal, own, rows_mask)[0])
+        seen = self.multihead_attn.prepare(memory, readers)
         rows = rows + self.dropout(self.multihead_attn(self.norm2(rows), seen, memory_mask)[0])
         inner = self.dropout(F.gelu(self.linear1(self.norm3(rows))))
         return rows + self.dropout(self.linear2(inner))
@@ -326,7 +366,7 @@ class JointSchemaHead(nn.Module):  # type: ignore[misc]
         chunk: int | None,
     ) -> tuple[Tensor, Tensor | None]:
         """Stage 1: options with their evidence [B, O, W], and the last layer's weights [B, O, L]."""
-        seen = [layer.keys_values(memory) for layer in self.evidence_layers]
+        seen = [layer.prepare(memory, options.shape[1]) for layer in self.evidence_layers]
         parts, shares = [], []
         cut = [_pieces(rows, chunk) for rows in (options, lexical, belongs)]
         for context, words, owner in zip(*cut, strict=True):
@@ -453,7 +493,11 @@ class TorchHead:
         inputs = {name: torch.from_numpy(value).to(weight.device) for name, value in pad(prefills).items()}
         inputs = {name: t.to(weight.dtype) if t.is_floating_point() else t for name, t in inputs.items()}
         with torch.inference_mode():
-            logits, weights = self.module(**inputs, attention=attention, chunk=self.CHUNK)
+            if prefills[0].projected:  # as all of one backbone are
+                normal = {**inputs, "anchor": self.module.hidden_norm(inputs["anchor"])}
+                logits, weights = self.module.decide(**normal, attention=attention, chunk=self.CHUNK)
+            else:
+                logits, weights = self.module(**inputs, attention=attention, chunk=self.CHUNK)
             prior = self.module.prior(*(inputs[n] for n in ("anchor", "questions", "lexical", "owners")))
         shares = None if weights is None else weights.float().cpu().numpy()
         return unpad(prefills, logits.float().cpu().numpy(), shares, prior.float().cpu().numpy())

@@ -7,15 +7,44 @@ the kinds of its files. Only weights, configurations and texts are fetched: no c
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from omniclef.errors import MissingExtra, ModelNotFound
 
-__all__ = ["PINNED", "is_hub_id", "snapshot"]
+__all__ = ["PINNED", "PUBLISHED", "Published", "is_hub_id", "snapshot"]
 
 PINNED = {"Cloudflare/clef-omni": "0db1cd26", "Cloudflare/clef": "2f3de3dd"}
 """Revisions of the published releases that this version was made against."""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What is known of a published release before it is fetched.
+
+    model: what ``load`` takes. bfloat16: bytes of its weights as published, a round figure.
+    """
+
+    name: str
+    model: str
+    reads: tuple[str, ...]
+    bfloat16: int
+    licence: str
+
+
+PUBLISHED = (
+    Published(
+        "clef-omni",
+        "Cloudflare/clef-omni",
+        ("text", "image", "audio", "video"),
+        63_000_000_000,
+        "Apache-2.0 (its code; of the weights, see its card)",
+    ),
+    Published("clef", "Cloudflare/clef", ("text", "image", "video"), 54_000_000_000, "Apache-2.0"),
+    Published("clef-flash", "FOLDER or owner/name@revision", ("text", "image", "video"), 18_000_000_000, "Apache-2.0"),
+)
+"""The Clef family: 30, 27 and 9 thousand million parameters, of which the first uses 3 a token."""
 
 WANTED = ["*.safetensors", "*.json", "*.txt", "*.jinja", "*.md", "LICENSE", "NOTICE"]
 

@@ -6,21 +6,18 @@ Knows the rooms and their order; knows nothing of HTTP or the command line.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-import numpy as np
-
 from omniclef.answers import CONFIDENCES, Confidence, Decision, Evidence, Usage, answer, softmax
 from omniclef.backbones.base import (
-    Array,
     Backbone,
     Head,
+    Leaf,
     Prefill,
-    RowSource,
     Scores,
     TokenCount,
     WindowedBackbone,
@@ -28,6 +25,7 @@ from omniclef.backbones.base import (
 from omniclef.backbones.nano import Assets, NanoBackbone
 from omniclef.backbones.nano.pieces import segments
 from omniclef.errors import InvalidInput, MissingExtra, ModelNotFound
+from omniclef.evidence import evidence, rendered
 from omniclef.hub import is_hub_id, snapshot
 from omniclef.media import Fetch, load_audio, load_image, load_video
 from omniclef.media.budgets import DEFAULT_BUDGETS
@@ -41,7 +39,6 @@ from omniclef.records import (
     TextLike,
     parse_questions,
     parse_request,
-    render,
 )
 from omniclef.release import Precision, Release, free_memory, is_release
 
@@ -52,9 +49,6 @@ Truncate: TypeAlias = Literal["state"]
 
 BATCH = 64
 """Records that go through the head together: enough to fill the machine, few enough to stay small."""
-
-SHOWN = 5
-"""Pieces of evidence kept for each option."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +96,9 @@ def load(
 
     The others are for releases:
 
-        precision: ``float32`` or ``bfloat16``; None takes bfloat16 on a GPU and float32 elsewhere.
-        device: as torch names it.
+        precision: ``float32``, ``bfloat16`` or ``int8``; None takes bfloat16 on a GPU and float32 elsewhere. int8 is of
+            the language model's matrices, made while they are read, and all else is bfloat16 then.
+        device: ``cpu``, ``cuda``, ``cuda:N`` or ``mps``, as torch names them.
         window: most tokens of a prompt; None takes what the publisher's code reads.
         ids: name questions as the caller does, which is what the weights saw in training, or ``anonymous``: Q1, Q2, ...
         remember: bytes of states to keep, so that other questions about one pay for themselves alone; the usage says
@@ -113,7 +108,8 @@ def load(
         ModelNotFound: there is no such model, or its folder is incomplete.
         IncompleteRelease: tensors are missing, unexpected or of another shape than the configuration says.
         NotEnoughMemory: the weights do not fit.
-        MissingExtra: a release needs [torch].
+        MissingExtra: a release needs [torch], int8 [quantized] too.
+        InvalidInput: there is no such precision, or no such device here.
     """
     folder = _folder(model)
     if not is_release(folder):
@@ -125,20 +121,19 @@ def load(
     try:
         import torch
 
-        from omniclef.backbones.qwen.opening import open_release
+        from omniclef.backbones.qwen.opening import open_release, require
     except ImportError as error:
         raise MissingExtra(f"running {release.name}", "torch") from error
     if threads:
         torch.set_num_threads(threads)
     chosen = precision or ("bfloat16" if device.startswith("cuda") else "float32")
+    require(chosen, device)
     available = free_memory(device)
     if available is not None:
         release.require_memory(chosen, available)
     release.check()
     backbone, head = open_release(release, precision=chosen, device=device, window=window, ids=ids, remember=remember)
-    return DecisionModel(
-        backbone, lambda: head, lambda: _release_info(release, "whole"), texts=lambda record: [render(record.state)]
-    )
+    return DecisionModel(backbone, lambda: head, lambda: _release_info(release, "whole"), texts=rendered)
 
 
 def describe(model: str | Path) -> ModelInfo:
@@ -180,7 +175,7 @@ def nano_model(assets: Assets) -> DecisionModel:
         lambda: assets.head,
         lambda: _nano_info(assets),
         temperatures=assets.config["temperatures"],
-        texts=lambda record: [segment.text for segment in segments(record.state)],
+        texts=lambda record: [segment.leaves for segment in segments(record.state, leaves=True)],
     )
 
 
@@ -221,7 +216,7 @@ class DecisionModel:
         head: gives the head when it is first needed.
         describe: tells what the model is, when somebody asks.
         temperatures: divisor of logits by question type; 1 where it is not there.
-        texts: the texts of a record that spans of text evidence count in.
+        texts: the texts that a backbone makes of a record's state, as the values in each.
     """
 
     def __init__(
@@ -230,7 +225,7 @@ class DecisionModel:
         head: Callable[[], Head],
         describe: Callable[[], ModelInfo],
         *,
-        texts: Callable[[Record], Sequence[str]],
+        texts: Callable[[Record], Sequence[Sequence[Leaf]]],
         temperatures: Mapping[str, float] | None = None,
     ) -> None:
         self.backbone = backbone
@@ -349,17 +344,22 @@ class DecisionModel:
     def _decision(self, record: Record, prefill: Prefill, scores: Scores, confidence: Confidence) -> Decision:
         answers = {}
         pieces: dict[str, dict[str, list[Evidence]]] = {}
+        drew = None if scores.attention is None else evidence(prefill, self._texts(record), scores.attention)
         start = 0
         for key, question in record.questions.items():
             stop = start + len(question.options())
             p = softmax(scores.logits[start:stop].tolist(), self._temperatures.get(question.type, 1.0))
             answers[key] = answer(question, p, confidence)
-            if scores.attention is not None:
-                shares = scores.attention[start:stop]
-                pieces[key] = _evidence(question, self._texts(record), shares, prefill.sources)
+            if drew is not None:
+                pieces[key] = dict(zip((option.key for option in question.options()), drew[start:stop], strict=True))
             start = stop
-        usage = Usage(prefill.tokens.total, state_tokens_dropped=prefill.dropped, cached_tokens=prefill.cached)
-        return Decision(self.backbone.name, answers, usage, pieces if scores.attention is not None else None)
+        usage = Usage(
+            prefill.tokens.total,
+            state_tokens_dropped=prefill.dropped,
+            cached_tokens=prefill.cached,
+            modalities=asdict(prefill.tokens),
+        )
+        return Decision(self.backbone.name, answers, usage, pieces if drew is not None else None)
 
 
 def read_record(
@@ -385,24 +385,3 @@ def read_record(
 def _requested(request: Request | Mapping[str, Any]) -> Record:
     asked = request if isinstance(request, Request) else parse_request(request)
     return read_record(asked.state, asked.questions, asked.images, asked.audio, asked.videos, None)
-
-
-def _evidence(
-    question: Question, texts: Sequence[str], attention: Array, sources: Sequence[RowSource]
-) -> dict[str, list[Evidence]]:
-    """The heaviest pieces of each option. attention: [O, L], one line an option of this question."""
-    spans = [(source, span) for source in sources for span in source.spans]
-    rows = np.array([row for source in sources for row in range(source.start, source.stop)], np.int64)
-    found = {}
-    for option, weights in zip(question.options(), attention[:, rows], strict=True):
-        best = np.argsort(-weights, kind="stable")[:SHOWN]
-        found[option.key] = [_piece(spans[i], float(weights[i]), texts) for i in best.tolist()]
-    return found
-
-
-def _piece(place: tuple[RowSource, tuple[float, ...]], weight: float, texts: Sequence[str]) -> Evidence:
-    source, span = place
-    if source.modality != "text":
-        return Evidence(source.modality, source.index, span, weight)
-    start, stop = (int(edge) for edge in span)
-    return Evidence("text", source.index, span, weight, texts[source.index][start:stop])

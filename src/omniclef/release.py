@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import struct
 from collections.abc import Mapping
@@ -29,13 +30,14 @@ __all__ = [
     "Release",
     "free_memory",
     "is_release",
+    "shrinks",
+    "stored",
     "write",
 ]
 
 Precision: TypeAlias = Literal["float32", "bfloat16", "int8"]
 PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16", "int8")
-LOADED: tuple[Precision, ...] = ("float32", "bfloat16")
-"""Precisions that a release can be loaded in as it is; int8 weights have to be made from it."""
+"""``int8`` is of the language model's matrices alone, ``shrinks`` says which; all else is bfloat16 then."""
 
 HEAD_CONFIG = "joint_head_config.json"
 HEAD_WEIGHTS = "joint_head.safetensors"
@@ -61,6 +63,11 @@ WHOLE = 64 << 20
 """Files up to this many bytes count in full towards the digest, larger ones by samples."""
 
 Shape: TypeAlias = tuple[int, ...]
+
+_MULTIPLIED = re.compile(
+    r"(thinker\.model|model\.language_model)\.layers\.\d+\.(self_attn\.[qkvo]_proj"
+    r"|linear_attn\.(in_proj_qkv|in_proj_z|out_proj)|mlp\.(experts\.\d+\.)?(gate|up|down)_proj)\.weight"
+)
 
 
 class IncompleteRelease(OmniclefError):
@@ -227,24 +234,23 @@ class Release:
     def memory(self) -> dict[Precision, int]:
         """Bytes of the weights in each precision, head included, before anything is loaded.
 
-        ``int8`` keeps one byte a value and two for each output row of the language model's matrices, while embeddings,
-        norms, towers and head stay in bfloat16. What a prompt needs on top is small beside it.
+        The head is float32 in all of them. ``int8`` keeps one byte a value and five for each output row (scale and zero
+        point) of the matrices that ``shrinks`` names, and bfloat16 of the others. What a prompt needs on top is small.
         """
-        values = {"float32": 0, "bfloat16": 0, "int8": 0}
-        for name, shape in (
-            self.tensors | {f"head.{name}": shape for name, shape in self.head_tensors.items()}
-        ).items():
+        head = 4 * sum(map(prod, self.head_tensors.values()))
+        values = dict.fromkeys(PRECISIONS, head)
+        for name, shape in self.tensors.items():
             count = prod(shape)
             values["float32"] += 4 * count
             values["bfloat16"] += 2 * count
-            values["int8"] += count + 2 * shape[0] if _shrinks(name, shape) else 2 * count
-        return {precision: values[precision] for precision in PRECISIONS}
+            values["int8"] += count + 5 * shape[0] if shrinks(name, shape) else 2 * count
+        return values
 
     def require_memory(self, precision: Precision, available: int) -> None:
         """Raises ``NotEnoughMemory``, saying how much is missing, where the weights exceed ``available`` bytes."""
         needs = self.memory()
         if needs[precision] > available:
-            smaller: dict[Precision, int] = {name: needs[name] for name in LOADED if needs[name] < needs[precision]}
+            smaller: dict[Precision, int] = {name: needs[name] for name in PRECISIONS if needs[name] < needs[precision]}
             raise NotEnoughMemory(precision, needs[precision], available, smaller)
 
     def check(self) -> None:
@@ -339,13 +345,13 @@ def _expected(release: Release) -> tuple[dict[str, Shape], dict[str, Shape]]:
         model, head = architecture(release), JointSchemaHead(HeadConfig.from_dict(release.head))
     backbone: dict[str, Shape] = {}
     for name, tensor in model.state_dict().items():
-        backbone |= _stored(name, tuple(tensor.shape))
+        backbone |= stored(name, tuple(tensor.shape))
     if release.config.get("tie_word_embeddings") and "lm_head.weight" not in release.tensors:
         del backbone["lm_head.weight"]  # the input embeddings stand for it
     return backbone, {name: tuple(tensor.shape) for name, tensor in head.state_dict().items()}
 
 
-def _stored(name: str, shape: Shape) -> dict[str, Shape]:
+def stored(name: str, shape: Shape) -> dict[str, Shape]:
     """How one tensor of the running model lies in the files: towers beside the text model, experts one by one."""
     for tower in ("audio_tower", "visual"):
         name = name.replace(f"thinker.model.{tower}.", f"thinker.{tower}.")
@@ -369,10 +375,12 @@ def _compare(where: str, found: Mapping[str, Shape], expected: Mapping[str, Shap
         raise IncompleteRelease(where, missing, unexpected, mismatched)
 
 
-def _shrinks(name: str, shape: Shape) -> bool:
-    """Whether int8 weights exist for this tensor: a matrix of the language model that is multiplied with."""
-    apart = ("head.", "visual.", "audio_tower.", "embed_tokens.", "lm_head.", "conv1d.", ".gate.weight")
-    return len(shape) == 2 and not any(part in name for part in apart)
+def shrinks(name: str, shape: Shape) -> bool:
+    """Whether int8 weights are made of this tensor of the files: a matrix in a layer of the language model.
+
+    Routers of experts and the gates of linear attention are matrices too, but few, and what they decide is not linear.
+    """
+    return len(shape) == 2 and _MULTIPLIED.fullmatch(name) is not None
 
 
 def _header(path: Path) -> dict[str, Shape]:

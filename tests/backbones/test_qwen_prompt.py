@@ -116,8 +116,10 @@ def test_requests_that_do_not_fit_are_refused_with_each_parts_share() -> None:
     fixed = writer.write(Record("", QUESTIONS)).shares
     room = 400 - fixed.total - 4
     long = "x " * room
-    with pytest.raises(omniclef.InvalidInput) as caught:
+    with pytest.raises(omniclef.TooLong) as caught:
         writer.write(Record(long, QUESTIONS), [MARK] * 4)
+    assert (caught.value.limit, caught.value.tokens) == (400, 400 + room)
+    assert sum(caught.value.parts.values()) == caught.value.tokens
     assert str(caught.value) == (
         f"request: {400 + room} tokens, the window is 400 (state {2 * room}, media 4, questions {fixed.schema}, "
         f"fixed text {fixed.frame}); shorten the state by {room} tokens, "

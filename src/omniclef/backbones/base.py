@@ -15,7 +15,18 @@ import numpy.typing as npt
 
 from omniclef.records import Record
 
-__all__ = ["Array", "Backbone", "Head", "Prefill", "RowSource", "Scores", "TokenCount", "WindowedBackbone"]
+__all__ = [
+    "Array",
+    "Backbone",
+    "Head",
+    "Leaf",
+    "Prefill",
+    "RowSource",
+    "Scores",
+    "TokenCount",
+    "WindowedBackbone",
+    "below",
+]
 
 Array = npt.NDArray[np.float32]
 Modality = Literal["text", "image", "audio", "video"]
@@ -34,27 +45,61 @@ class TokenCount:
     def total(self) -> int:
         return self.text + self.image + self.audio + self.video
 
+    @property
+    def medium(self) -> Modality:
+        """The sense that the record speaks to most: text where there is no medium at all."""
+        if self.video:
+            return "video"
+        return "audio" if self.audio else "image" if self.image else "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One value of a state within a text that a backbone read.
+
+    path:  JSON Pointer (RFC 6901) of the value, or None where the state is a text
+    value: the string itself, or a number, a truth value or null as JSON writes it
+    start: where the value begins in the text
+    edges: where each character of the value begins in the text, counted from ``start``; None where each takes one
+    """
+
+    path: str | None
+    value: str
+    start: int
+    edges: npt.NDArray[np.int64] | None = None
+
+
+def below(path: str, key: str) -> str:
+    """The JSON Pointer of what ``path`` holds under ``key``."""
+    return f"{path}/{key.replace('~', '~0').replace('/', '~1')}"
+
 
 @dataclass(frozen=True, slots=True)
 class RowSource:
     """Where memory rows ``start`` (inclusive) to ``stop`` (exclusive) came from.
 
-    ``index`` is the position of the medium in the record. ``spans`` has one entry a row: character offsets for text,
-    (left, top, right, bottom) as fractions for an image, (from, to) seconds for sound and video.
+    ``index`` is the position of the medium in the record, or of a text among those that the backbone made of the state.
+    ``spans`` has one entry a row: character offsets for text, (left, top, right, bottom) as fractions for an image,
+    (from, to) seconds for sound and video.
+
+    Where the record's anchor is a sum over sources, ``summed`` tells what of: the rows [n, d] of a text, which counts
+    as their sum at length ``share``, or a vector [1, d] of a medium.
     """
 
     modality: Modality
     index: int
     start: int
     stop: int
-    spans: tuple[tuple[float, ...], ...]
+    spans: Sequence[tuple[float, ...]] | npt.NDArray[np.int32]
+    summed: Array | None = field(default=None, compare=False, repr=False)
+    share: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Prefill:
     """One record, read. d is the hidden size, L memory rows, Q questions, O options of all questions together.
 
-    memory:    [L, d] hidden rows that options and fields may attend to
+    memory:    [L, d] hidden rows, or [L, W] rows as the head projects them, that options and fields may attend to
     anchor:    [d] the global row (the last token of a causal backbone)
     questions: [Q, d] mean hidden row of each question
     options:   [O, d] mean hidden row of each option
@@ -67,6 +112,7 @@ class Prefill:
     trust:     [O] factor of the head's joint part, or None for 1: below 1 where a question is unlike any that the head
                was trained on, and the prior alone is the safer answer
     first:     [O, O] bool, or None: True at (i, j) where option i has to wait for option j of the same question
+    projected: whether ``memory`` went through the head's norm and projection already
     dropped:   tokens of the state that were cut off because the caller allowed it
     cached:    tokens that were read before, for another record
     sources:   what memory rows came from; rows of none of them (a prompt's fixed text, its questions) are no evidence
@@ -86,6 +132,7 @@ class Prefill:
     bias: Array | None = None
     trust: Array | None = None
     first: npt.NDArray[np.bool_] | None = None
+    projected: bool = False
     tokens: TokenCount = TokenCount()
     sources: tuple[RowSource, ...] = field(default=())
     dropped: int = 0

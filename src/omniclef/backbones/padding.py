@@ -66,7 +66,7 @@ def pad(prefills: Sequence[Prefill]) -> dict[str, npt.NDArray[np.generic]]:
     lengths = [p.memory.shape[0] for p in prefills]
     fields = [p.questions.shape[0] for p in prefills]
     choices = [p.options.shape[0] for p in prefills]
-    memory = np.zeros((count, max(1, *lengths), width), np.float32)
+    memory = np.zeros((count, max(1, *lengths), prefills[0].memory.shape[1]), np.float32)
     questions = np.zeros((count, max(fields), width), np.float32)
     options = np.zeros((count, max(choices), width), np.float32)
     lexical = np.zeros_like(options)

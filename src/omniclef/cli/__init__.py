@@ -18,23 +18,27 @@ from omniclef import OmniclefError, __version__
 from omniclef.cli.ask import ask
 from omniclef.cli.demo import demo
 from omniclef.cli.evaluate import evaluate
+from omniclef.cli.keys import keys
 from omniclef.cli.models import info, models
+from omniclef.cli.serve import serve
 from omniclef.cli.train import train
+from omniclef.cli.usage import usage
 from omniclef.console import one_line
 
 __all__ = ["app", "main", "run"]
 
 HELP = {"help_option_names": ["-h", "--help"]}
 
-app = typer.Typer(
-    add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, context_settings=HELP
-)
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, context_settings=HELP)
 app.command()(ask)
 app.command()(demo)
 app.command(name="eval")(evaluate)
 app.command()(train)
 app.command()(models)
 app.command()(info)
+app.command()(serve)
+app.command()(usage)
+app.add_typer(keys, name="keys")
 
 
 @app.callback(invoke_without_command=True)

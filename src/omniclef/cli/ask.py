@@ -13,6 +13,7 @@ from omniclef.answers import Confidence
 from omniclef.cli.inputs import STDIN, collect_questions, read_object, read_state
 from omniclef.console import Sheet, print_json, terminal
 from omniclef.records import TextLike, parse_questions
+from omniclef.release import Precision
 
 __all__ = ["ask"]
 
@@ -50,6 +51,12 @@ def ask(
     model: Annotated[
         str | None, typer.Option(metavar="NAME|FOLDER", help="The request's own, or nano, if not given.")
     ] = None,
+    precision: Annotated[
+        Precision | None, typer.Option(help="Of a release's weights; its default if not given.")
+    ] = None,
+    device: Annotated[
+        str, typer.Option(metavar="cpu|cuda|cuda:N|mps", help="Where a release computes.")
+    ] = "cpu",
     confidence: Annotated[Confidence, typer.Option(help="Formula of the confidences.")] = "typesafe",
     evidence: Annotated[
         bool, typer.Option("--evidence", help="Also tell what each answer looked at.")
@@ -87,7 +94,7 @@ def ask(
     else:
         asked = parse_request(read_object(request, "--request"))
     started = time.perf_counter()
-    decision = load(model or asked.model or "nano").decide(
+    decision = load(model or asked.model or "nano", precision=precision, device=device).decide(
         asked.state,
         asked.questions,
         images=asked.images,

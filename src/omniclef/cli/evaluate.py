@@ -10,6 +10,7 @@ from rich.console import Console
 
 from omniclef import InvalidInput, load
 from omniclef.console import print_json, suite_table, terminal
+from omniclef.release import Precision
 
 __all__ = ["evaluate"]
 
@@ -20,6 +21,12 @@ def evaluate(
         typer.Argument(metavar="SUITE...", help="Names of suites, or all.", show_default=False),
     ] = None,
     model: Annotated[str, typer.Option(metavar="NAME|FOLDER", help="Who answers.")] = "nano",
+    precision: Annotated[
+        Precision | None, typer.Option(help="Of a release's weights; its default if not given.")
+    ] = None,
+    device: Annotated[
+        str, typer.Option(metavar="cpu|cuda|cuda:N|mps", help="Where a release computes.")
+    ] = "cpu",
     data: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Where the data files are; the cache if not given.")
     ] = None,
@@ -48,8 +55,9 @@ def evaluate(
     if data is not None and not data.is_dir():
         raise InvalidInput("--data", f"'{data}' is not a folder", "name the folder that has the data files")
     names = evaluation.suite_names() if suites == ["all"] else suites
+    answering = load(model, precision=precision, device=device)
     results = evaluation.evaluate(
-        load(model), names, data, limit=limit, resume=resume, console=Console(stderr=True)
+        answering, names, data, limit=limit, resume=resume, console=Console(stderr=True)
     )
     if report is not None:
         evaluation.write_report(results, report)

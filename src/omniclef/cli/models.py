@@ -7,15 +7,22 @@ from typing import Annotated
 import typer
 
 from omniclef import load
-from omniclef.console import info_table, model_table, terminal
+from omniclef.console import info_table, model_table, published_table, terminal
+from omniclef.hub import PUBLISHED
 from omniclef.model import describe, embedded
 
 __all__ = ["info", "models"]
 
 
 def models() -> None:
-    """List the models that come with the package: what they read, their size and licence."""
-    terminal().print(model_table([load(name).info for name in embedded()]))
+    """List the models that come with the package, then the published ones that it can run with the extra [torch].
+
+    Of the latter, sizes are round figures of the weights in bfloat16; int8 takes somewhat more than half.
+    """
+    screen = terminal()
+    screen.print(model_table([load(name).info for name in embedded()]))
+    screen.print()
+    screen.print(published_table(PUBLISHED))
 
 
 def info(

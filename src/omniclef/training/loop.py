@@ -151,7 +151,8 @@ def held_out_answers(head: Head, backbone: Backbone, records: Sequence[LabelledR
                 if truth.any():
                     probabilities = softmax(scores.logits[first : first + len(truth)].tolist())
                     share = 1.0 if trust is None else float(trust[first])
-                    found.append(HeldOut(names[kind], probabilities, int(truth.argmax()), share))
+                    medium = read.prefill.tokens.medium
+                    found.append(HeldOut(names[kind], probabilities, int(truth.argmax()), share, medium))
                 first += len(truth)
     return found
 

@@ -130,6 +130,7 @@ class _Making:
             "limits": {"options": 255, "levels": 10, "state_tokens": 65536, "audio_seconds": 300},
             "clarity": dict(self.recipe.clarity),
             "sharp": {"noul": 1.0, "choice": 1.0, "score": 1.0},
+            "media": {},
             "words": dict(self.recipe.words),
             "trust": dict(self.recipe.trust),
             "examples": {name: dict(values) for name, values in self.recipe.examples.items()},
@@ -218,9 +219,7 @@ class _Making:
         new = list(self._new(train))
         values = self._config()
         answers = self._answers([record for record in [*valid, *new] if _half(record) == 0])
-        temperatures, factors = fit_sharpness(answers)
-        values["temperatures"] = {kind: round(t, 4) for kind, t in temperatures.items()}
-        values["sharp"] = {kind: round(factor, 4) for kind, factor in factors.items()}
+        values.update(fit_sharpness(answers))
         values["families"] = sorted({record.family for record in train})
         self._write(values)
         trained = [record for record in valid if record.family not in text.VALID_FAMILIES]

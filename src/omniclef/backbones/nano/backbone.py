@@ -106,7 +106,8 @@ class NanoBackbone:
         for record, pieces in zip(records, cut, strict=True):
             questions = [asked[keys[id(q)]] for q in record.questions.values()]
             seen = self._see(record, pieces, texts)
-            prefills.append(_join(seen, questions, self.assets.weights["overlap"], self.assets.sharp))
+            sharp = [self._sharpness(q, seen.tokens.medium) for q in questions]
+            prefills.append(_join(seen, questions, self.assets.weights["overlap"], np.array(sharp, np.float32)))
         return prefills
 
     def _ask(self, question: Question, texts: dict[str, TextRows]) -> _Asked:
@@ -179,8 +180,18 @@ class NanoBackbone:
             words=tuple((p.text, p.weight) for p in pieces),
             state=record.state,
             tokens=_count(read, sights),
-            sources=_sources(read, sights),
+            sources=_sources(pieces, read, sights),
         )
+
+    def _sharpness(self, asked: _Asked, medium: Modality) -> float:
+        """How much sharper than the stored temperature of its type a question's logits are to be.
+
+        Training sharpens the prior together with the joint part; alone it is sharpened by a factor of its own. What is
+        seen and heard is told with more or less certainty than what is read.
+        """
+        kind = asked.question.type
+        known = self.assets.media.get(medium, {}).get(kind, 1.0)
+        return asked.trust * known + (1 - asked.trust) * self.assets.sharp[kind]
 
 
 def _digest(question: Question) -> bytes:
@@ -201,14 +212,13 @@ def question_texts(question: Question, echo: bool = True) -> list[str]:
     return texts
 
 
-def _join(seen: _Seen, questions: Sequence[_Asked], overlap: float, sharp: Mapping[str, float]) -> Prefill:
+def _join(seen: _Seen, questions: Sequence[_Asked], overlap: float, sharp: Array) -> Prefill:
     counts = [len(q.options) for q in questions]
     heard = [_examples(q, seen) for q in questions]
     clarity = np.array([q.clarity * seen.clarity for q in questions], np.float32)
     shares = np.array([share for _, share in heard], np.float32)
     trusts = np.array([q.trust for q in questions], np.float32)
-    # Training sharpens the prior together with the joint part; alone it is sharpened by a factor of its own.
-    shares *= trusts + (1 - trusts) * np.array([sharp[q.question.type] for q in questions], np.float32)
+    shares *= sharp
     own = [share * _said(q, seen, overlap) for q, share in zip(questions, shares, strict=True)]
     odds = [said + found for said, (found, _) in zip(own, heard, strict=True)]
     bias = np.repeat(clarity, counts) * np.concatenate(odds)
@@ -271,16 +281,17 @@ def _count(read: Sequence[TextRows], sights: Sequence[Sight]) -> TokenCount:
     return TokenCount(text=sum(len(text.ids) for text in read), **by)
 
 
-def _sources(read: Sequence[TextRows], sights: Sequence[Sight]) -> tuple[RowSource, ...]:
+def _sources(pieces: Sequence[Segment], read: Sequence[TextRows], sights: Sequence[Sight]) -> tuple[RowSource, ...]:
     found = []
     start = 0
-    for index, text in enumerate(read):
-        spans = tuple((float(a), float(b)) for a, b in text.spans)
-        found.append(RowSource("text", index, start, start + len(spans), spans))
-        start += len(spans)
+    for index, (piece, text) in enumerate(zip(pieces, read, strict=True)):
+        stop = start + len(text.spans)
+        found.append(RowSource("text", index, start, stop, text.spans, text.rows, piece.weight))
+        start = stop
     for sight in sights:
-        found.append(RowSource(sight.modality, sight.index, start, start + len(sight.rows), sight.spans))
-        start += len(sight.rows)
+        stop = start + len(sight.rows)
+        found.append(RowSource(sight.modality, sight.index, start, stop, sight.spans, _unit(sight.vector)[None]))
+        start = stop
     return tuple(found)
 
 

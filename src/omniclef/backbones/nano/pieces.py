@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from omniclef.backbones.base import Leaf, below
 from omniclef.records import NOUL_DEFAULTS, Option, Question, TextLike
 
 __all__ = ["OptionPieces", "Segment", "domain", "instruction", "option_pieces", "segments", "speaker", "words"]
@@ -58,12 +59,14 @@ _SAYS = ("content", "text", "message", "utterance")
 class Segment:
     """A stretch of the state that is encoded on its own.
 
-    weight: its share in the state's summary. place: how many segments of the same list come after it.
+    weight: its share in the state's summary. place: how many segments of the same list come after it. leaves: the
+    values in it, in order, where they were asked for.
     """
 
     text: str
     weight: float = 1.0
     place: int = 0
+    leaves: tuple[Leaf, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +81,16 @@ class OptionPieces:
     described: bool
 
 
-def segments(state: TextLike) -> list[Segment]:
-    """Segments of a state. Keys stay beside their values, and their order means nothing; an empty state has none."""
+def segments(state: TextLike, leaves: bool = False) -> list[Segment]:
+    """Segments of a state. Keys stay beside their values, and their order means nothing; an empty state has none.
+
+    ``leaves`` also tells where each value of the state is, which reading it does not need.
+    """
     if isinstance(state, str):
-        return [Segment(state)] if state.strip() else []
+        return [Segment(state, leaves=(Leaf(None, state, 0),) if leaves else ())] if state.strip() else []
     if isinstance(state, list):
-        return list(_items("", _ordered(state)))
-    return list(_fields("", _ordered(state)))
+        return list(_items("", _ordered(state), "", leaves))
+    return list(_fields("", _ordered(state), "", leaves))
 
 
 def _ordered(value: Any) -> Any:
@@ -95,21 +101,44 @@ def _ordered(value: Any) -> Any:
     return [_ordered(item) for item in value] if isinstance(value, list) else value
 
 
-def words(value: Any) -> str:
-    """A JSON value as words: ``{"room_size": 3}`` reads "room size: 3"."""
-    if isinstance(value, str):
+def words(value: Any, leaves: list[Leaf] | None = None, path: str = "", at: int = 0) -> str:
+    """A JSON value as words: ``{"room_size": 3}`` reads "room size: 3".
+
+    ``leaves`` gets the values in it, where ``path`` points to it and its words begin at ``at``.
+    """
+    if isinstance(value, str) and leaves is None:
         return value
     if isinstance(value, Mapping):
         who = speaker(value)
         says = next((k for k in _SAYS if isinstance(value.get(k), str)), None)
         if who and says is not None and len(value) == 2:
+            if leaves is not None:
+                role = next(key for key in value if key != says)
+                leaves += [Leaf(below(path, role), value[role], at)]
+                leaves += [Leaf(below(path, says), value[says], at + len(who) + 2)]
             return f"{who}: {value[says]}"
-        return "; ".join(f"{humanise(k)}: {words(v)}" for k, v in value.items() if v not in (None, "", [], {}))
+        kept = ((f"{humanise(k)}: ", k, v) for k, v in value.items() if v not in (None, "", [], {}))
+        return _listed("; ", kept, leaves, path, at)
     if isinstance(value, list):
-        return ", ".join(words(v) for v in value)
-    if value is None:
-        return "none"
-    return str(value).lower() if isinstance(value, bool) else str(value)
+        return _listed(", ", (("", index, v) for index, v in enumerate(value)), leaves, path, at)
+    text = value if isinstance(value, str) else str(value).lower()
+    if leaves is not None:
+        leaves.append(Leaf(path, "null" if value is None else text, at))
+    return text
+
+
+def _listed(
+    between: str, parts: Iterable[tuple[str, str | int, Any]], leaves: list[Leaf] | None, path: str, at: int
+) -> str:
+    """Values with their labels and keys, one after another."""
+    if leaves is None:
+        return between.join([label + words(value) for label, _, value in parts])
+    said = []
+    for label, key, value in parts:
+        text = label + words(value, leaves, below(path, str(key)), at + len(label))
+        at += len(text) + len(between)
+        said.append(text)
+    return between.join(said)
 
 
 def humanise(name: str) -> str:
@@ -179,13 +208,16 @@ def _described(option: Option) -> str:
     return "; ".join(part for part in (first, words(rest)) if part)
 
 
-def _items(name: str, values: Sequence[Any]) -> Iterator[Segment]:
+def _items(name: str, values: Sequence[Any], path: str, leaves: bool) -> Iterator[Segment]:
     label = f"{humanise(name)}: " if name else ""
-    kept = [(text, speaker(value)) for value in values if (text := words(value).strip())]
-    for index, (text, who) in enumerate(kept):
+    kept = [(text, value, number) for number, value in enumerate(values) if (text := words(value)).strip()]
+    for index, (text, value, number) in enumerate(kept):
         place = len(kept) - 1 - index
-        share = ASIDE if who in TOOLS else 1.0
-        yield Segment(label + text, share * math.exp(-DECAY * place), place)
+        share = ASIDE if speaker(value) in TOOLS else 1.0
+        found: list[Leaf] = []
+        if leaves:
+            words(value, found, f"{path}/{number}", len(label) - len(text) + len(text.lstrip()))
+        yield Segment(label + text.strip(), share * math.exp(-DECAY * place), place, tuple(found))
 
 
 def speaker(value: Any) -> str:
@@ -194,21 +226,24 @@ def speaker(value: Any) -> str:
     return next(names, "").lower()
 
 
-def _fields(name: str, values: Mapping[str, Any]) -> Iterator[Segment]:
+def _fields(name: str, values: Mapping[str, Any], path: str, leaves: bool) -> Iterator[Segment]:
     """Short fields in groups, long ones alone, lists of more than plain values item by item."""
     group: list[str] = []
+    found: list[Leaf] = []
     for key, value in values.items():
-        label = f"{name} {humanise(key)}".strip()
+        label, here = f"{name} {humanise(key)}".strip(), below(path, key)
         nested = isinstance(value, list) and any(isinstance(v, str | dict) for v in value) and len(words(value)) > GROUP
         text = "" if nested else f"{label}: {words(value)}"
         if group and (nested or len(text) + sum(map(len, group)) > GROUP):
-            yield Segment("; ".join(group))
-            group = []
+            yield Segment("; ".join(group), leaves=tuple(found))
+            group, found = [], []
         if nested:
-            yield from _items(label, value)
+            yield from _items(label, value, here, leaves)
         elif isinstance(value, Mapping) and len(text) > GROUP:
-            yield from _fields(label, value)
+            yield from _fields(label, value, here, leaves)
         elif value not in (None, "", [], {}):
+            if leaves:
+                words(value, found, here, sum(len(each) + 2 for each in group) + len(label) + 2)
             group.append(text)
     if group:
-        yield Segment("; ".join(group))
+        yield Segment("; ".join(group), leaves=tuple(found))

@@ -1,13 +1,13 @@
 """A released backbone as the head wants it: records to prompts, prompts to hidden rows, rows to one prefill each.
 
-Knows the prompt, the network and the hidden norm of the head, whose means it takes. Must not know probabilities, HTTP
-or queues.
+Knows the prompt, the network and which pieces to read it in. Must not know probabilities, HTTP or queues.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,11 +16,12 @@ from torch import Tensor
 from omniclef.backbones.base import Prefill, RowSource, TokenCount
 from omniclef.backbones.nano.cache import Cache
 from omniclef.backbones.qwen.classes import Network
+from omniclef.backbones.qwen.gathered import Gathered
 from omniclef.backbones.qwen.media import Media, MediaReader, joined
 from omniclef.backbones.qwen.prefix import Prefix, prefix_key
 from omniclef.backbones.qwen.prompt import Prompt, PromptWriter
 from omniclef.errors import InvalidInput
-from omniclef.head import JointSchemaHead, from_hidden
+from omniclef.head import JointSchemaHead
 from omniclef.records import Record, render
 
 __all__ = ["QwenBackbone", "passes"]
@@ -28,7 +29,7 @@ __all__ = ["QwenBackbone", "passes"]
 TOKENS = 8192
 """Most tokens, padding included, of one forward pass over several records; a longer record goes alone."""
 
-PIECE = 512
+PIECE = 1024
 """Tokens of text that a record which goes alone is read in at a time."""
 
 WORTH = 256
@@ -44,7 +45,7 @@ class QwenBackbone:
     Args:
         name: of the model, for answers.
         network: gives hidden rows.
-        head: the head whose hidden norm the means are taken after, on the network's device.
+        head: the head that memory rows and means are for, on the network's device.
         writer: of prompts.
         media: reader of pictures, sounds and clips, or None where the release has no processor files.
         reads: modalities, for the error of one that is not read.
@@ -97,15 +98,15 @@ class QwenBackbone:
         for index, (prompt, key) in enumerate(zip(prompts, keys, strict=True)):
             wanted = bool(key) and (key in known or len(records) == 1 or often[key] > 1)
             if wanted or len(prompt.tokens) > TOKENS:
-                hidden, cached = self._alone(prompt, read[index], key if wanted else b"")
-                prefills[index] = self._prefill(records[index], prompt, read[index], hidden, cached)
+                gathered, cached = self._alone(prompt, read[index], key if wanted else b"")
+                prefills[index] = self._prefill(records[index], prompt, read[index], gathered, cached)
             else:
                 together.append(index)
         for group in passes([prompts[i] for i in together], [read[i] for i in together]):
             members = [together[place] for place in group]
-            rows = self._rows([prompts[index] for index in members], [read[index] for index in members])
-            for index, hidden in zip(members, rows, strict=True):
-                prefills[index] = self._prefill(records[index], prompts[index], read[index], hidden, 0)
+            rows = self._together([prompts[index] for index in members], [read[index] for index in members])
+            for index, gathered in zip(members, rows, strict=True):
+                prefills[index] = self._prefill(records[index], prompts[index], read[index], gathered, 0)
         return [prefills[index] for index in range(len(records))]
 
     def _key(self, prompt: Prompt, record: Record) -> bytes:
@@ -113,31 +114,39 @@ class QwenBackbone:
         stop = prompt.state[1]
         return prefix_key(prompt.tokens[:stop], record) if self._remember and stop >= WORTH else b""
 
-    def _alone(self, prompt: Prompt, media: Media, key: bytes) -> tuple[Tensor, int]:
-        """Rows [L, d] of one prompt, read in pieces, and how many of its tokens were read before."""
+    def _alone(self, prompt: Prompt, media: Media, key: bytes) -> tuple[Gathered, int]:
+        """One prompt, read in pieces, and how many of its tokens were read before."""
         tokens = torch.tensor(prompt.tokens, device=self.network.table.device)
         start, stop = prompt.state
         with torch.inference_mode():
+            gathered = Gathered(self._head, prompt, self.network.table)
             found = self._prefixes.get_many([key])[0].get(key) if key else None
             cached = stop if found else 0
             if found is None:
                 # Media have to be read in one piece; text has not.
                 first = start if media.tokens else min(stop, PIECE)
-                begun = self.network.begun(tokens[None, :first], joined([media], [start], first))
-                found = self._read_on(begun, begun.past, tokens[:stop])
+                given = joined([media], [start], first)
+                rows, past, position = self.network.begun(tokens[None, :first], given, stop if key else len(tokens))
+                gathered.add(rows)
+                del rows
+                position = self._read_on(gathered, past, position, tokens[:stop])
                 if key:
+                    found = Prefix(past, gathered.memory[:stop].clone(), position)
                     self._prefixes.put_many({key: found})
-            past = found.opened() if key else found.past
-            return self._read_on(found, past, tokens).rows, cached
+            else:
+                gathered.resume(found.memory)
+            if found is not None:
+                past, position = found.opened(len(tokens)), found.position
+            self._read_on(gathered, past, position, tokens)
+            return gathered, cached
 
-    def _read_on(self, prefix: Prefix, past: object, tokens: Tensor) -> Prefix:
-        """``prefix`` and what follows it in ``tokens``, which it is the beginning of."""
-        rows, position = [prefix.rows], prefix.position
-        for piece in tokens[len(prefix.rows) :].split(PIECE):
+    def _read_on(self, gathered: Gathered, past: Any, position: int, tokens: Tensor) -> int:
+        """Reads what follows in ``tokens``. Gives the position of the token after them."""
+        for piece in tokens[gathered.read :].split(PIECE):
             if len(piece):  # nothing left is one empty piece
-                rows.append(self.network.read_on(piece, past, sum(map(len, rows)), position))
+                gathered.add(self.network.read_on(piece, past, position))
                 position += len(piece)
-        return Prefix(past, torch.cat(rows), position)
+        return position
 
     def count(self, record: Record, *, truncate: bool = False) -> TokenCount:
         """Tokens of ``record`` by modality, without running the network; raises as ``prefill`` does."""
@@ -153,8 +162,8 @@ class QwenBackbone:
                 raise InvalidInput(field, problem, "leave them out, or use a model that reads them")
         return Media() if self.media is None else self.media.read(record)
 
-    def _rows(self, prompts: Sequence[Prompt], media: Sequence[Media]) -> Iterator[Tensor]:
-        """Final hidden rows [L, d] of each prompt, from one forward pass."""
+    def _together(self, prompts: Sequence[Prompt], media: Sequence[Media]) -> list[Gathered]:
+        """Prompts of one forward pass."""
         device = self.network.table.device
         longest = max(len(prompt.tokens) for prompt in prompts)
         tokens = torch.zeros(len(prompts), longest, dtype=torch.long)
@@ -165,31 +174,17 @@ class QwenBackbone:
         tensors = joined(media, [prompt.state[0] for prompt in prompts], longest)
         with torch.inference_mode():
             hidden = self.network.hidden(tokens.to(device), mask.to(device), tensors)
-        return (rows[: len(prompt.tokens)] for rows, prompt in zip(hidden, prompts, strict=True))
+            found = [Gathered(self._head, prompt, self.network.table) for prompt in prompts]
+            for gathered, rows, prompt in zip(found, hidden, prompts, strict=True):
+                gathered.add(rows[: len(prompt.tokens)])
+        return found
 
-    def _prefill(self, record: Record, prompt: Prompt, media: Media, hidden: Tensor, cached: int) -> Prefill:
-        device = hidden.device
-
-        def indices(values: Sequence[object]) -> Tensor:
-            return torch.tensor(values, dtype=torch.long, device=device)
-
-        with torch.inference_mode():
-            inputs = from_hidden(
-                self._head,
-                hidden,
-                indices(prompt.tokens),
-                self.network.table,
-                indices(prompt.questions),
-                indices(prompt.options),
-                indices(prompt.owners),
-                indices(prompt.types),
-            )
-        names = ("memory", "anchor", "questions", "options", "lexical")
-        arrays = {name: inputs[name][0].float().cpu().numpy() for name in names}
+    def _prefill(self, record: Record, prompt: Prompt, media: Media, gathered: Gathered, cached: int) -> Prefill:
         return Prefill(
-            **arrays,
+            **gathered.arrays(),
             owners=np.array(prompt.owners, np.int64),
             types=np.array(prompt.types, np.int64),
+            projected=True,
             tokens=_count(prompt, media),
             dropped=prompt.dropped,
             cached=cached,

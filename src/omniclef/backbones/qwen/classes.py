@@ -17,8 +17,9 @@ import torch
 import transformers
 from torch import Tensor
 
-from omniclef.backbones.qwen.prefix import Prefix
-from omniclef.release import Release
+from omniclef.backbones.qwen.attention import cache, suit
+from omniclef.backbones.qwen.precision import DTYPES, fill_int8, unfilled
+from omniclef.release import Precision, Release
 
 __all__ = ["Network", "architecture", "open_network"]
 
@@ -29,12 +30,14 @@ def architecture(release: Release) -> Any:
     return kind(config)
 
 
-def open_network(release: Release, dtype: torch.dtype, device: str) -> Network:
+def open_network(release: Release, precision: Precision, device: str) -> Network:
     """Loads the weights of a release straight to ``device``."""
     kind, config = _configured(release)
+    if precision == "int8":
+        return Network(fill_int8(unfilled(kind, config), release, device), release.omni)
     places = {} if device == "cpu" else {"device_map": {"": device}}
     model = kind.from_pretrained(
-        release.folder, config=config, dtype=dtype, local_files_only=True, use_safetensors=True, **places
+        release.folder, config=config, dtype=DTYPES[precision], local_files_only=True, use_safetensors=True, **places
     )
     return Network(model, release.omni)
 
@@ -64,6 +67,7 @@ class Network:
         self._top.lm_head = torch.nn.Identity()
         # In transformers 5.19 the thinker is its own model, and its ``model`` the language model.
         self._text = getattr(self._top.model, "language_model", self._top.model)
+        suit(self._text.config, self.table.device)
         self._counter = self._top.model if hasattr(self._top.model, "rope_deltas") else self._top
         named = inspect.signature(type(self._text).forward).parameters
         self._past = "cache" if "cache" in named else "past_key_values"
@@ -88,25 +92,24 @@ class Network:
         with self._one_at_a_time:
             return self._forward(tokens, mask, media, {"use_cache": False})
 
-    def begun(self, tokens: Tensor, media: Mapping[str, Any]) -> Prefix:
-        """One prompt [1, L] read up to where it can be read on from; its media have to be among ``tokens``."""
-        past = transformers.DynamicCache(config=self._text.config)
+    def begun(self, tokens: Tensor, media: Mapping[str, Any], room: int) -> tuple[Tensor, Any, int]:
+        """One prompt [1, L] of ``room`` tokens in all, read up to where it can be read on from; its media have to be
+        among ``tokens``. Gives rows [L, d], what ``read_on`` takes as the past, and the position of the next token.
+        """
+        past = cache(self._text.config, room)
         with self._one_at_a_time:
             kept = {"use_cache": True, self._past: past}
             rows = self._forward(tokens, torch.ones_like(tokens), media, kept)[0]
             # Pictures and clips are counted in three dimensions, and take fewer positions than tokens.
             shift = self._counter.rope_deltas if media else None
-        return Prefix(past, rows, len(rows) + (0 if shift is None else int(shift)))
+        return rows, past, len(rows) + (0 if shift is None else int(shift))
 
-    def read_on(self, tokens: Tensor, past: Any, seen: int, position: int) -> Tensor:
-        """Rows [n, d] of text [n] that follows ``seen`` tokens. Writes into ``past``."""
+    def read_on(self, tokens: Tensor, past: Any, position: int) -> Tensor:
+        """Rows [n, d] of text [n] that follows what ``past`` holds. Writes into ``past``."""
         count = len(tokens)
         places = torch.arange(position, position + count, device=tokens.device).expand(3, 1, count)
-        mask = torch.ones(1, seen + count, dtype=torch.long, device=tokens.device)
         with self._one_at_a_time:
-            found = self._text(
-                input_ids=tokens[None], attention_mask=mask, position_ids=places, use_cache=True, **{self._past: past}
-            )
+            found = self._text(input_ids=tokens[None], position_ids=places, use_cache=True, **{self._past: past})
         rows: Tensor = found.last_hidden_state[0]
         return rows
 

@@ -14,14 +14,13 @@ from safetensors.torch import load_file
 from omniclef.backbones.qwen.backbone import QwenBackbone
 from omniclef.backbones.qwen.classes import open_network
 from omniclef.backbones.qwen.media import MediaReader
+from omniclef.backbones.qwen.precision import require
 from omniclef.backbones.qwen.prompt import Ids, PromptWriter
 from omniclef.errors import InvalidInput
 from omniclef.head import HeadConfig, JointSchemaHead, TorchHead
 from omniclef.release import HEAD_WEIGHTS, Precision, Release
 
-__all__ = ["media_tokens", "open_release"]
-
-DTYPES: dict[Precision, torch.dtype] = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+__all__ = ["media_tokens", "open_release", "require"]
 
 
 def open_release(
@@ -40,17 +39,14 @@ def open_release(
         remember: bytes of states to keep for other questions about them.
 
     Raises:
-        InvalidInput: a precision without weights of its own, or a window beyond the backbone's positions.
+        InvalidInput: a window beyond the backbone's positions.
     """
-    if precision not in DTYPES:
-        raise InvalidInput("precision", f"{precision!r} cannot be loaded", f"use {' or '.join(DTYPES)}")
     positions = int(release.text.get("max_position_embeddings") or release.window)
     if window is not None and not 0 < window <= positions:
         raise InvalidInput("window", f"{window:,} tokens, the backbone has {positions:,} positions", "use fewer")
-    dtype = DTYPES[precision]
     head = JointSchemaHead(HeadConfig.from_dict(release.head))
     head.load_state_dict(load_file(release.folder / HEAD_WEIGHTS), strict=True)
-    head = head.to(device=device, dtype=dtype)
+    head = head.to(device=device, dtype=torch.float32)  # small, and rounded it would move answers more than all else
     # The class is that of the publisher's code, so ids are too; code that comes with a folder is refused.
     tokenizer: Any = transformers.AutoTokenizer.from_pretrained(
         release.folder, local_files_only=True, trust_remote_code=False
@@ -61,7 +57,7 @@ def open_release(
         return found
 
     writer = PromptWriter(encode, window or release.window, media_tokens(release, tokenizer), ids)
-    network = open_network(release, dtype, device)
+    network = open_network(release, precision, device)
     media = MediaReader(encode, release.processor, release.omni) if release.processor else None
     return QwenBackbone(release.name, network, head, tokenizer, writer, media, release.reads, remember), TorchHead(head)
 

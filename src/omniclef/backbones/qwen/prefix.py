@@ -1,7 +1,7 @@
 """What was read of a state, kept so that another schema over it pays only for itself.
 
-Knows the keys and values (or recurrent state) that a network left behind, and the hidden rows. Must not know prompts
-beyond their tokens, or how anything is computed.
+Knows the keys and values (or recurrent state) that a network left behind, and the rows of the head. Must not know
+prompts beyond their tokens, or how anything is computed.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
+from omniclef.backbones.qwen.attention import Room
 from omniclef.records import Record
 
 __all__ = ["Prefix", "prefix_key"]
@@ -24,22 +25,26 @@ __all__ = ["Prefix", "prefix_key"]
 class Prefix:
     """A prompt, read up to the end of its state.
 
-    past: transformers' cache object, which a network writes into as it reads on. rows: [L, d] final hidden rows.
-    position: of the token that comes next, which is not L where media are counted in three dimensions.
+    past: transformers' cache object, which a network writes into as it reads on. memory: [L, W] memory rows of the
+    head. position: of the token that comes next, which is not L where media are counted in three dimensions.
     """
 
     past: Any
-    rows: Tensor
+    memory: Tensor
     position: int
 
     @property
     def nbytes(self) -> int:
-        kept = [self.rows, *(tensor for layer in self.past.layers for tensor in _tensors(layer))]
-        return sum(int(tensor.nbytes) for tensor in kept)
+        kept = [self.memory, *(tensor for layer in self.past.layers for tensor in _tensors(layer))]
+        return sum({part.data_ptr(): part.nbytes() for part in (tensor.untyped_storage() for tensor in kept)}.values())
 
-    def opened(self) -> Any:
-        """A copy of ``past`` to read on from."""
-        return copy.deepcopy(self.past)
+    def opened(self, room: int) -> Any:
+        """A copy of ``past`` to read on from, up to ``room`` tokens in all."""
+        past = copy.copy(self.past)
+        past.layers = [
+            layer.copied(room) if isinstance(layer, Room) else copy.deepcopy(layer) for layer in self.past.layers
+        ]
+        return past
 
 
 def prefix_key(tokens: tuple[int, ...], record: Record) -> bytes:

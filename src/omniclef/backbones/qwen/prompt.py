@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
-from omniclef.errors import InvalidInput
+from omniclef.errors import InvalidInput, TooLong
 from omniclef.records import Question, Record, TextLike, render
 
 __all__ = ["Ids", "Prompt", "PromptWriter", "Schema", "Shares"]
@@ -67,9 +67,12 @@ class Shares:
     def total(self) -> int:
         return self.frame + self.media + self.state + self.schema
 
+    @property
+    def parts(self) -> dict[str, int]:
+        return {"state": self.state, "media": self.media, "questions": self.schema, "fixed text": self.frame}
+
     def __str__(self) -> str:
-        parts = {"state": self.state, "media": self.media, "questions": self.schema, "fixed text": self.frame}
-        return ", ".join(f"{name} {count:,}" for name, count in parts.items())
+        return ", ".join(f"{name} {count:,}" for name, count in self.parts.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +118,8 @@ class PromptWriter:
             truncate: cut the end off a state that does not fit, instead of refusing it.
 
         Raises:
-            InvalidInput: more tokens than the window, or than it leaves for a state when only that may be cut; or a
-                text that holds the mark of a medium.
+            TooLong: more tokens than the window, or than it leaves for a state when only that may be cut.
+            InvalidInput: a text holds the mark of a medium.
         """
         opening, closing = self._piece(OPENING), self._piece(CLOSING)
         schema = self.schema(record.questions)
@@ -124,7 +127,8 @@ class PromptWriter:
         whole = Shares(len(opening) + len(closing), len(media), len(state), len(schema.tokens))
         room = self.window - (whole.total - whole.state)
         if room < 0 or (room < len(state) and not truncate):
-            raise InvalidInput("request", *_too_long(whole, self.window))
+            problem, remedy = _too_long(whole, self.window)
+            raise TooLong("request", problem, remedy, limit=self.window, tokens=whole.total, parts=whole.parts)
         kept = state[:room]
         start = len(opening) + len(media)
         stop = start + len(kept)
