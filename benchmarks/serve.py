@@ -148,11 +148,15 @@ def server(threads: int | None) -> Iterator[str]:
         process.wait(90)
 
 
+SEEDS = itertools.count(1)
+
+
 def texts() -> Bodies:
-    """Messages of 8 to 60 tokens with three questions; none comes twice."""
-    states, asked = States(1), questions(3)
+    """Messages of 8 to 60 tokens with three questions; none comes twice, in this table or another."""
+    seed = next(SEEDS)
+    states, asked = States(seed), questions(3)
     for number in itertools.count():
-        state = f"{number}: {states.mixed(1)[0]}"
+        state = f"{seed}.{number}: {states.mixed(1)[0]}"
         yield json.dumps({"model": "nano", "state": state, "questions": asked}).encode()
 
 

@@ -6,7 +6,7 @@ import io
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
@@ -110,6 +110,7 @@ def test_evidence_of_the_answer_names_words_places_and_times() -> None:
 WORDS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=40)
 
 
+@example(["\U000e0000"], 24, True)
 @given(st.lists(WORDS, min_size=1, max_size=14, unique=True), st.integers(24, 100), st.booleans())
 def test_no_line_is_wider_than_the_terminal_and_none_steers_it(
     names: list[str], width: int, ascii_only: bool

@@ -52,7 +52,7 @@ QUOTE = 60  # characters of a quoted piece of the state
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 # C0 and C1 controls, marks that turn the direction of writing, and halves of surrogate pairs.
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e0fff]")
 
 
 def terminal() -> Console:

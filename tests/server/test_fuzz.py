@@ -43,6 +43,7 @@ class Fuzz:
         self.problems: list[str] = []
         self.memory: list[dict[str, int]] = []
         self.files: list[int] = []
+        self.unread = 0  # bodies so large that the server refused them and ended the connection first
         self.next = 0
         self.lock = threading.Lock()
 
@@ -62,9 +63,11 @@ class Fuzz:
                 answer = connection.getresponse()
                 status, text = answer.status, answer.read()
             except (OSError, http.client.HTTPException) as error:
-                # A body that is refused before it was read may end the connection; the next request opens another.
                 connection.close()
-                if not (isinstance(error, ConnectionError) and len(sent.body) > 1 << 16):
+                if isinstance(error, ConnectionError) and len(sent.body) > 1 << 16:
+                    with self.lock:
+                        self.unread += 1
+                else:
                     self.problem(sent, f"no answer: {error!r}")
                 continue
             self.check(sent, status, text)
@@ -82,7 +85,8 @@ class Fuzz:
             yield number
 
     def check(self, sent: Hostile, status: int, text: bytes) -> None:
-        self.statuses[status] += 1
+        with self.lock:
+            self.statuses[status] += 1
         if status >= 500:
             self.problem(sent, f"{status}: {text[:300]!r}")
         elif str(status) not in self.responses[sent.route]:
@@ -114,6 +118,7 @@ class Fuzz:
         for role in self.memory[0]:
             print(f"MiB of {role}: {[sizes[role] >> 20 for sizes in self.memory]}")
         assert self.problems == []
+        assert self.statuses.total() + self.unread == self.count
         assert told.status == 200
         assert "Traceback" not in log
         assert '"event": "broken"' not in log

@@ -27,13 +27,13 @@ def through_experts(layer: Any, hidden_states: Tensor, top_k_index: Tensor, top_
     chosen = top_k_index.flatten()
     order = chosen.argsort(stable=True)
     counts = chosen.bincount(minlength=layer.num_experts).tolist()
-    made = hidden_states.new_empty(len(order), hidden_states.shape[1])
-    places = made.split(counts)
+    parts = []
     for number, rows in enumerate((order // top_k_index.shape[1]).split(counts)):
         if len(rows):
             both = F.linear(hidden_states.index_select(0, rows), layer.gate_up_proj[number])
             gate, up = both.chunk(2, dim=-1)
-            torch.mm(layer.act_fn(gate).mul_(up), layer.down_proj[number].T, out=places[number])
+            parts.append(F.linear(layer.act_fn(gate) * up, layer.down_proj[number]))
+    made = torch.cat(parts)
     found = torch.empty_like(order)
     found[order] = torch.arange(len(order), device=order.device)
     shares = top_k_weights.to(made.dtype)
