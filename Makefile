@@ -8,7 +8,7 @@ ORACLES := clef-finetune==0.1.0 ollajev==0.4.0
 ORACLE := .venv-oracle
 RELEASED := tests/test_release.py tests/test_precision.py $(wildcard tests/backbones/test_qwen_*.py)
 
-.PHONY: demo test test-slow browser clients oracle check bench deps wheel clean
+.PHONY: demo test test-slow soak browser clients oracle check bench deps wheel clean
 
 demo: $(VENV)/base.stamp  ## answers questions about a ticket, a photo, a spoken order and a clip with sound
 	$(BIN)/omniclef demo
@@ -18,6 +18,9 @@ test: deps  ## the fast tests
 
 test-slow: deps  ## the tests that take minutes
 	$(BIN)/python -m pytest -q -m slow
+
+soak: deps  ## servers under attack, killed and under load; networks of a real size
+	$(BIN)/python -m pytest -q -m soak
 
 browser: deps  ## the playground in headless Chromium (Debian package chromium)
 	$(PIP) --group browser

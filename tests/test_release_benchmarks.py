@@ -48,7 +48,7 @@ def test_clef_omni_on_a_device(tmp_path: Path) -> None:
         assert len(measured["seconds"]) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_the_engine(tmp_path: Path) -> None:
     shown = run("engine.py", "--threads", 2, "--json", tmp_path / "engine.json", timeout=600)
     figures = json.loads((tmp_path / "engine.json").read_text("utf-8"))
@@ -61,7 +61,7 @@ def test_the_engine(tmp_path: Path) -> None:
     assert beyond["whole", 8] >= 3 * beyond["whole", 2]
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_memory_of_reading_does_not_grow_with_the_state() -> None:
     """32,000 tokens in pieces, beside 4,000 and beside 4,000 and 16,000 as a whole."""
     found = {}

@@ -145,7 +145,7 @@ def test_hostile_requests_are_refused_in_shape_and_cost_nothing() -> None:
         fuzz.verify("worker")  # nano remembers up to 256 MiB of text that it has read
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_20_000_hostile_requests() -> None:
     with serve("--threads", "1") as server:
         fuzz = Fuzz(server, 20_000, seed=1)

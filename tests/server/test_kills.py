@@ -21,7 +21,7 @@ from encoded_media import clip, grey_clock, steady, tone
 from processes import children
 from serving import Reply, Server, ask, serve
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.soak
 
 CALLERS = 8
 RETRYABLE = (429, 503, 529)

@@ -8,7 +8,7 @@ import sys
 import pytest
 from serving import serve
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.soak
 
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
 
